@@ -1,0 +1,94 @@
+// Package engine drives runs: it executes the kernel's commands and journals
+// its events. It holds the contract and the executor that every engine shares.
+package engine
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/policy"
+	"github.com/holdfast-run/holdfast/tool"
+	"github.com/holdfast-run/holdfast/verify"
+)
+
+// Engine drives runs. Implementations are safe for concurrent use.
+type Engine interface {
+	// Start begins a run and returns its id, once the run is journaled. What
+	// is wrong with s is CONFIGURATION or INVALID_ARGUMENT, and nothing has
+	// started.
+	Start(ctx context.Context, s Start) (string, error)
+	// Signal delivers a wish to a run: NOT_FOUND when this engine does not
+	// drive it, RUN_STOPPED when it has ended.
+	Signal(ctx context.Context, run string, sig Signal) error
+	// Watch yields what happens in a run after the record number after, and
+	// ends with the run's stop. A watcher never holds up a run: deltas that it
+	// is too slow for are dropped, records never. Breaking off is free.
+	Watch(ctx context.Context, run string, after int64) iter.Seq2[Update, error]
+	// Get returns a run: NOT_FOUND when there is none.
+	Get(ctx context.Context, run string) (*Run, error)
+	// List returns the runs that match q, latest started first.
+	List(ctx context.Context, q journal.Query) ([]journal.Head, error)
+}
+
+// Agent is model, instructions, tools, policy, limits and verifier: a value.
+// Do not change it while it is in use.
+type Agent struct {
+	Model        model.Model // required
+	Instructions string
+	Tools        *tool.Set       // nil: none
+	Policy       policy.Policy   // nil: every call is denied
+	Approver     policy.Approver // nil: every ask is refused
+	Verifier     verify.Verifier // nil: answers stay unchecked
+	// VerifyEachTurn asks the verifier after each turn's results too; true
+	// ends the run there.
+	VerifyEachTurn bool
+	// Continue sends an unverified answer's finding back to the model.
+	Continue bool
+	Limits   kernel.Limits // zero value: kernel.DefaultLimits
+	Retry    kernel.Retry  // zero value: kernel.DefaultRetry
+	Price    *kernel.Price // required with Limits.Cost
+	// RequestTimeout bounds one request to the model; 0: 15 s.
+	RequestTimeout time.Duration
+}
+
+// Start is a run to begin.
+type Start struct {
+	Agent    *Agent
+	Question string // not blank, valid UTF-8, at most 1 MiB
+	Run      string // empty: a new id
+	Session  string // empty: a new session of this run alone
+	Tenant   string
+	User     string
+	// Requires names the capabilities that this question needs: the one tool
+	// that covers them with the fewest others is offered alone.
+	Requires []string
+}
+
+// Signal is a wish from outside. Cancel is the only kind so far.
+type Signal struct {
+	Cancel bool
+	By     string
+	Reason string
+}
+
+// Update is one thing that happened: a record, or a piece of text on its way.
+type Update struct {
+	Seq     int64          // of the record; 0 for a delta
+	Event   kernel.Event   // nil for a delta
+	Content []byte         // of the record, as journaled
+	Delta   string         // text only; may be lost
+	Outcome *kernel.Outcome // with the record that stopped the run
+}
+
+// Run is a run as the journal has it.
+type Run struct {
+	Head    journal.Head
+	State   kernel.State
+	Outcome *kernel.Outcome // nil: not stopped
+	Answer  string          // text of the last committed reply, when it is the answer
+	History []kernel.Message
+}
