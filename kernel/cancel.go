@@ -1,0 +1,104 @@
+package kernel
+
+// end decides the run's stop. What is out is aborted; the run stops when
+// everything that may still have an effect has reported, every call is
+// answered and, where there is a verifier, its verdict is in.
+func (m *machine) end(stop Stop, detail string) {
+	m.Ending = Ending{Stop: stop, Detail: detail}
+	m.abort()
+	m.drain()
+}
+
+// abort ends what is out early. A model request and a started tool still
+// report; the rest is forgotten.
+func (m *machine) abort() {
+	if m.Awaiting != 0 {
+		m.emit(Abort{Cmd: m.Awaiting})
+		if m.Phase != PhaseRequesting {
+			m.Awaiting = 0
+		}
+	}
+	for i := m.Cursor; i < len(m.Batch); i++ {
+		c := &m.Batch[i]
+		if c.Cmd == 0 {
+			continue
+		}
+		m.emit(Abort{Cmd: c.Cmd})
+		if c.Stage != StageRunning {
+			m.call(i).Cmd = 0
+		}
+	}
+	m.Phase = PhaseDraining
+}
+
+// drain stops the run unless a report is still owed.
+func (m *machine) drain() {
+	m.Phase = PhaseDraining
+	if m.Awaiting != 0 || m.Cursor < len(m.Batch) && m.Batch[m.Cursor].Stage == StageRunning {
+		return
+	}
+	m.skipRest(m.Ending.Stop)
+	if m.Spec.Verify != VerifyNever && !m.Judged && m.Ending.Stop != StopCancelled {
+		m.verify(false)
+		return
+	}
+	m.finish(m.Ending.Stop, m.Ending.Detail)
+}
+
+// skipRest answers the calls that will not run.
+func (m *machine) skipRest(stop Stop) {
+	for ; m.Cursor < len(m.Batch); m.Cursor++ {
+		c := &m.Batch[m.Cursor]
+		text := "Not run: the run stopped before this call (" + string(stop) + ")."
+		if c.Stage == StageAnswered && c.Stored == "" {
+			text = c.Text
+		}
+		switch {
+		case c.Stage == StageRunning:
+			text = "Interrupted: the host failed while this call ran; it may have taken effect."
+		case c.Cmd != 0:
+			m.emit(Abort{Cmd: c.Cmd})
+		}
+		m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: text, IsError: true})
+	}
+}
+
+func (m *machine) onDeadline() error {
+	switch m.Phase {
+	case PhaseVerifying, PhaseDraining:
+		return nil // the answer, or the stop, came in time
+	}
+	m.end(StopDeadline, "")
+	return nil
+}
+
+func (m *machine) onCancelled(e Cancelled) error {
+	detail := clip(e.Reason, 500)
+	switch m.Phase {
+	case PhaseDraining:
+		return nil // the run is already ending
+	case PhaseVerifying:
+		m.emit(Abort{Cmd: m.Awaiting})
+		stop := m.Ending
+		if stop.Stop == "" {
+			stop = Ending{StopCancelled, detail}
+		}
+		m.finish(stop.Stop, stop.Detail)
+		return nil
+	}
+	m.end(StopCancelled, detail)
+	return nil
+}
+
+// onHostFailed stops at once: a host that cannot go on can wait for nothing.
+func (m *machine) onHostFailed(e HostFailed) error {
+	m.Ending = Ending{StopHostError, clip(string(e.Code)+because(e.Detail), 500)}
+	m.blame("", LinkHarness)
+	if m.awaitsReport(m.Awaiting) {
+		m.Budget.settle(m.Awaiting, nil)
+	}
+	m.abort()
+	m.skipRest(StopHostError)
+	m.finish(m.Ending.Stop, m.Ending.Detail)
+	return nil
+}

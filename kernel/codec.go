@@ -1,0 +1,131 @@
+package kernel
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Version is the version of what the codec writes. It grows when an older
+// reader would misunderstand.
+const Version = 1
+
+type eventEnvelope struct {
+	V     int             `json:"v"`
+	Kind  EventKind       `json:"kind"`
+	Event json.RawMessage `json:"event"`
+}
+
+type stateEnvelope struct {
+	V     int             `json:"v"`
+	State json.RawMessage `json:"state"`
+}
+
+// EncodeEvent writes an event as one JSON object. Integers keep all their
+// digits.
+func EncodeEvent(e Event) ([]byte, error) {
+	if e == nil {
+		return nil, invalid("no event")
+	}
+	return json.Marshal(struct {
+		V     int       `json:"v"`
+		Kind  EventKind `json:"kind"`
+		Event Event     `json:"event"`
+	}{Version, e.Kind(), e})
+}
+
+// DecodeEvent reads what EncodeEvent wrote. A newer version is VERSION; a text
+// that is no event, or has fields that are not known, is INVALID_EVENT.
+func DecodeEvent(b []byte) (Event, error) {
+	var env eventEnvelope
+	if err := strictJSON(b, &env); err != nil {
+		return nil, err
+	}
+	if err := checkVersion(env.V); err != nil {
+		return nil, err
+	}
+	switch env.Kind {
+	case KindRunStarted:
+		return decodeAs[RunStarted](env.Event)
+	case KindContextPrepared:
+		return decodeAs[ContextPrepared](env.Event)
+	case KindContextFailed:
+		return decodeAs[ContextFailed](env.Event)
+	case KindModelReplied:
+		return decodeAs[ModelReplied](env.Event)
+	case KindModelFailed:
+		return decodeAs[ModelFailed](env.Event)
+	case KindCallDecided:
+		return decodeAs[CallDecided](env.Event)
+	case KindApprovalDecided:
+		return decodeAs[ApprovalDecided](env.Event)
+	case KindCallStarted:
+		return decodeAs[CallStarted](env.Event)
+	case KindCallReturned:
+		return decodeAs[CallReturned](env.Event)
+	case KindVerified:
+		return decodeAs[Verified](env.Event)
+	case KindTimerFired:
+		return decodeAs[TimerFired](env.Event)
+	case KindCancelled:
+		return decodeAs[Cancelled](env.Event)
+	case KindHostFailed:
+		return decodeAs[HostFailed](env.Event)
+	}
+	return nil, invalid(fmt.Sprintf("event kind %.40q", env.Kind))
+}
+
+func decodeAs[E Event](b []byte) (Event, error) {
+	var e E
+	if err := strictJSON(b, &e); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// EncodeState writes a state as one JSON object: equal states give equal
+// bytes.
+func EncodeState(s State) ([]byte, error) {
+	return json.Marshal(struct {
+		V     int   `json:"v"`
+		State State `json:"state"`
+	}{Version, s})
+}
+
+// DecodeState reads what EncodeState wrote, with the errors of DecodeEvent.
+func DecodeState(b []byte) (State, error) {
+	var env stateEnvelope
+	var s State
+	if err := strictJSON(b, &env); err != nil {
+		return s, err
+	}
+	if err := checkVersion(env.V); err != nil {
+		return s, err
+	}
+	if err := strictJSON(env.State, &s); err != nil {
+		return State{}, err
+	}
+	return s, nil
+}
+
+func checkVersion(v int) error {
+	switch {
+	case v > Version:
+		return &Error{Code: CodeVersion, Message: fmt.Sprintf("written in version %d; this program reads up to %d", v, Version), Hint: "use the newer program"}
+	case v < 1:
+		return invalid("no version")
+	}
+	return nil
+}
+
+func strictJSON(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return &Error{Code: CodeInvalidEvent, Message: "not what the codec writes", Err: err}
+	}
+	if d.More() {
+		return invalid("something follows the JSON value")
+	}
+	return nil
+}

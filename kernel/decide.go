@@ -1,0 +1,334 @@
+package kernel
+
+import "fmt"
+
+// act takes the calls of an admitted reply.
+func (m *machine) act(v ruling) {
+	m.IDs = v.ids
+	m.Batch = v.batch
+	m.ownBatch = true
+	m.Cursor = 0
+	m.blame(LinkAdmission, "")
+	m.commitReply()
+	if len(v.batch) > m.Spec.Limits.Calls-m.Calls {
+		m.end(StopToolLimit, fmt.Sprintf("%d calls used, %d more asked for, limit %d; none of them ran", m.Calls, len(v.batch), m.Spec.Limits.Calls))
+		return
+	}
+	m.Calls += len(v.batch)
+	m.Phase = PhaseActing
+	for i := range m.Batch {
+		if c := m.call(i); c.Stage == StageDeciding {
+			c.Cmd = m.number()
+			m.emit(DecideCall{Cmd: c.Cmd, Turn: m.Turn, Call: c.Call})
+		}
+	}
+	m.advance()
+}
+
+func (m *machine) commitReply() {
+	var calls []Call
+	if len(m.Batch) > 0 {
+		calls = make([]Call, len(m.Batch))
+	}
+	for i := range m.Batch {
+		calls[i] = m.Batch[i].Call
+	}
+	m.Judged = false
+	m.emit(Commit{What: CommitReply, Calls: calls})
+}
+
+// find returns the call that cmd is out for, at that stage.
+func (m *machine) find(stage Stage, cmd Seq, id string) (int, bool) {
+	for i := m.Cursor; i < len(m.Batch); i++ {
+		if c := &m.Batch[i]; c.Stage == stage && c.Cmd == cmd && c.Call.ID == id {
+			return i, m.Phase == PhaseActing
+		}
+	}
+	return 0, false
+}
+
+func (m *machine) onCallDecided(e CallDecided) error {
+	i, ok := m.find(StageDeciding, e.Cmd, e.Call)
+	if !ok {
+		return m.stale(e, e.Cmd)
+	}
+	c := m.call(i)
+	c.Cmd = 0
+	switch e.Answer {
+	case Allow, Ask:
+		if e.Attempts < 1 {
+			return invalid("the attempts of a tool must be positive")
+		}
+		c.Effect, c.Attempts, c.Keyed, c.Key = e.Effect, e.Attempts, e.Keyed, e.Key
+		if c.Effect == "" {
+			c.Effect = Once
+		}
+		m.permit(c, e)
+	case Deny:
+		answer(c, LinkPolicy, "Not run: denied by policy"+because(e.Reason))
+	case Invalid:
+		answer(c, LinkAdmission, "Not run"+because(e.Reason))
+	default:
+		return invalid(fmt.Sprintf("answer %.40q", e.Answer))
+	}
+	m.advance()
+	return nil
+}
+
+// permit lets a call go on to its approval, or to its run.
+func (m *machine) permit(c *CallState, e CallDecided) {
+	last := m.Turn >= m.Spec.Limits.Turns && m.Spec.Limits.LastTurn == LastTurnReads
+	switch {
+	case last && c.Effect != Read:
+		answer(c, LinkPolicy, "Not run: this was the last turn, and no request is left in which its effect could be seen.")
+	case e.Answer == Ask:
+		c.Stage = StageAsking
+		c.Cmd = m.number()
+		m.emit(AskHuman{Cmd: c.Cmd, Call: c.Call, Reason: e.Reason, Digest: CallDigest(c.Call)})
+	default:
+		c.Stage = StageReady
+	}
+}
+
+func (m *machine) onApprovalDecided(e ApprovalDecided) error {
+	i, ok := m.find(StageAsking, e.Cmd, e.Call)
+	if !ok {
+		return m.stale(e, e.Cmd)
+	}
+	if e.Digest != CallDigest(m.Batch[i].Call) {
+		return invalid("the approval is for other content")
+	}
+	c := m.call(i)
+	c.Cmd = 0
+	c.Stage = StageReady
+	if !e.Approved {
+		answer(c, LinkPolicy, "Not run: not approved"+because(e.Reason))
+	}
+	m.advance()
+	return nil
+}
+
+// because appends a reason as a clause that ends the sentence.
+func because(reason string) string {
+	if reason == "" {
+		return "."
+	}
+	return ": " + clip(reason, 2000)
+}
+
+// advance answers and runs the calls of the batch, strictly in order, as far
+// as it can.
+func (m *machine) advance() {
+	for m.Cursor < len(m.Batch) {
+		switch c := &m.Batch[m.Cursor]; c.Stage {
+		case StageAnswered:
+			m.commitAnswer(c)
+		case StageReady:
+			if m.Now >= m.Deadline {
+				m.end(StopDeadline, "the deadline passed before call "+c.Call.ID)
+				return
+			}
+			if m.run(m.call(m.Cursor)) {
+				return
+			}
+		default:
+			return
+		}
+	}
+	m.afterBatch()
+}
+
+// commitAnswer answers a call that did not run itself.
+func (m *machine) commitAnswer(c *CallState) {
+	m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: c.Stored == "", Stored: c.Stored})
+	m.Repeat = m.Repeat.note(digest128(string(c.Action[:]), c.Text, c.Stored))
+	if c.Bad != "" {
+		good := LinkModel
+		if c.Bad == LinkPolicy {
+			good = LinkAdmission
+		}
+		m.blame(good, c.Bad)
+	}
+	m.Cursor++
+}
+
+func (m *machine) onCallReturned(e CallReturned) error {
+	running := (m.Phase == PhaseActing || m.Phase == PhaseDraining) && m.current(StageRunning, e.Cmd)
+	if !running || e.Call != m.Batch[m.Cursor].Call.ID {
+		return m.stale(e, e.Cmd)
+	}
+	if err := e.Result.validate(); err != nil {
+		return err
+	}
+	m.Observations++
+	m.warn(e.Warnings...)
+	c := m.call(m.Cursor)
+	if m.Phase == PhaseActing && m.retryTool(c, &e) {
+		return nil
+	}
+	m.recordEffect(c, e.Result.Disposition)
+	m.commitResult(c, &e.Result)
+	switch {
+	case m.Phase == PhaseDraining:
+		m.drain()
+	case e.Result.Status == StatusFatal:
+		m.Fatal = true
+		m.skipRest(StopFatal)
+		m.afterBatch()
+	default:
+		m.advance()
+	}
+	return nil
+}
+
+func (r *ResultFacts) validate() error {
+	switch r.Status {
+	case StatusOK, StatusError, StatusRetryable, StatusFatal:
+	default:
+		return invalid(fmt.Sprintf("result status %.40q", r.Status))
+	}
+	switch r.Disposition {
+	case Landed, DidNotHappen, InDoubt:
+		return nil
+	}
+	return invalid(fmt.Sprintf("disposition %.40q", r.Disposition))
+}
+
+// commitResult answers a call with what came of its run.
+func (m *machine) commitResult(c *CallState, r *ResultFacts) {
+	c.Stage = StageAnswered
+	c.Cmd = 0
+	m.Judged = false
+	m.emit(Commit{What: CommitResult, Call: c.Call.ID, IsError: r.Status != StatusOK})
+	m.Repeat = m.Repeat.note(digest128(string(c.Action[:]), r.Digest))
+	if r.Status == StatusOK {
+		if m.FirstBad == "" {
+			m.LastGood = LinkTool
+		}
+	} else {
+		m.blame(LinkPolicy, LinkTool)
+	}
+	m.Cursor++
+}
+
+// afterBatch goes on when every call of the turn is answered.
+func (m *machine) afterBatch() {
+	m.CallGood, m.CallBad = m.LastGood, m.FirstBad
+	if m.Spec.Verify == VerifyEachTurn {
+		m.verify(false)
+		return
+	}
+	m.next()
+}
+
+// next judges how the run stands, and asks for the next request or ends.
+func (m *machine) next() {
+	stop := standing{
+		verified: m.Judged && m.Verdict == VerdictTrue,
+		fatal:    m.Fatal,
+		turn:     m.Turn,
+		turns:    m.Spec.Limits.Turns,
+		late:     m.Now >= m.Deadline,
+		repeats:  m.Repeat.most(),
+		repeat:   m.Spec.Limits.Repeat,
+	}.judge()
+	switch stop {
+	case "":
+		m.Batch = nil
+		m.Cursor = 0
+		m.ownBatch = false
+		m.prepare()
+	case StopRepeated:
+		m.end(stop, fmt.Sprintf("the same action with the same result, %d times", m.Repeat.most()))
+	default:
+		m.end(stop, "")
+	}
+}
+
+// standing is how a run stands between two turns.
+type standing struct {
+	verified, fatal bool
+	turn, turns     int // sent, allowed
+	late            bool
+	repeats, repeat int // most occurrences of one action, allowed; 0: off
+}
+
+// judge names the stop that holds, the first in order of priority, or none.
+// The budgets that depend on what is asked for next are judged there:
+// tool_limit on a reply, token_limit and cost_limit on a request.
+func (s standing) judge() Stop {
+	switch {
+	case s.verified:
+		return StopVerified
+	case s.fatal:
+		return StopFatal
+	case s.turn >= s.turns:
+		return StopTurnLimit
+	case s.late:
+		return StopDeadline
+	case s.repeat > 0 && s.repeats >= s.repeat:
+		return StopRepeated
+	}
+	return ""
+}
+
+// repeatWatch counts repeated actions: the same tool with the same canonical
+// arguments and the same result. An action that the run has not seen before is
+// progress, and counting starts again.
+type repeatWatch struct {
+	Seen   index[struct{}] `json:"seen"`
+	Recent []repeatCount   `json:"recent,omitempty"` // since the last progress
+}
+
+type repeatCount struct {
+	Action key128 `json:"action"`
+	Count  int    `json:"count"`
+}
+
+// maxRecent bounds the length of a cycle that is recognised.
+const maxRecent = 64
+
+func (w repeatWatch) note(action key128) repeatWatch {
+	if !w.Seen.has(action) {
+		return repeatWatch{Seen: w.Seen.put(action, struct{}{}), Recent: []repeatCount{{action, 1}}}
+	}
+	recent := make([]repeatCount, len(w.Recent), len(w.Recent)+1)
+	copy(recent, w.Recent)
+	w.Recent = recent
+	for i := range recent {
+		if recent[i].Action == action {
+			recent[i].Count++
+			return w
+		}
+	}
+	if len(recent) == maxRecent {
+		recent = recent[1:]
+	}
+	w.Recent = append(recent, repeatCount{action, 1})
+	return w
+}
+
+func (w repeatWatch) most() int {
+	most := 0
+	for _, r := range w.Recent {
+		most = max(most, r.Count)
+	}
+	return most
+}
+
+// retryTool waits to try a call again, where the tool proved that nothing
+// happened (or that a repeat does no harm) and attempts are left.
+func (m *machine) retryTool(c *CallState, e *CallReturned) bool {
+	harmless := c.Effect == Read || e.Result.Disposition == DidNotHappen || c.Keyed
+	if e.Result.Status != StatusRetryable || c.Attempt >= c.Attempts || !harmless {
+		return false
+	}
+	delay := backoff(c.Attempt-1, e.Jitter)
+	if m.Now.Add(delay) >= m.Deadline {
+		return false
+	}
+	c.Stage = StageRetrying
+	c.Cmd = m.number()
+	m.emit(SetTimer{Cmd: c.Cmd, Timer: TimerTool, At: m.Now.Add(delay), After: delay})
+	return true
+}

@@ -1,0 +1,239 @@
+package kernel
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// DescribeEvent renders an event as one line without a line break. It shows
+// what the event knows, hence no content: neither texts nor private reasoning.
+func DescribeEvent(e Event) string {
+	switch e := e.(type) {
+	case RunStarted:
+		l := &e.Spec.Limits
+		return fmt.Sprintf("run started: turns %d, calls %d, deadline %s, profile %s", l.Turns, l.Calls, l.Deadline, orElse(string(e.Spec.Profile), "strict"))
+	case ContextPrepared:
+		return fmt.Sprintf("context: messages %d, about %d tokens", e.Messages, e.InputTokens)
+	case ContextFailed:
+		return fmt.Sprintf("context failed: %s%s", e.Fault, colon(e.Detail))
+	case ModelReplied:
+		return describeReply(e)
+	case ModelFailed:
+		return fmt.Sprintf("turn %d: request failed: %s", e.Turn, describeFailure(&e.Failure))
+	case CallDecided:
+		return describeDecision(e)
+	case ApprovalDecided:
+		return fmt.Sprintf("call %s: %s%s%s", show(e.Call, 80), pick(e.Approved, "approved", "refused"), by(e.By), colon(e.Reason))
+	case CallStarted:
+		return fmt.Sprintf("call %s: started", show(e.Call, 80))
+	case CallReturned:
+		return describeReturn(e)
+	case Verified:
+		return describeVerdict(e)
+	case TimerFired:
+		return fmt.Sprintf("timer %d fired", e.Cmd)
+	case Cancelled:
+		return "cancelled" + by(e.By) + colon(e.Reason)
+	case HostFailed:
+		return fmt.Sprintf("host failed: %s%s", e.Code, colon(e.Detail))
+	}
+	return fmt.Sprintf("unknown event %T", e)
+}
+
+func describeReply(e ModelReplied) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "turn %d: ", e.Turn)
+	switch r := &e.Reply; {
+	case len(r.Calls) > 0:
+		b.WriteString("calls")
+		for i, c := range r.Calls {
+			fmt.Fprintf(&b, "%s %s id=%s %s", pick(i > 0, ",", ""), show(c.Name, 80), show(c.ID, 80), show(c.Arguments, 200))
+		}
+	case r.Stop == StopEnd:
+		b.WriteString("answer")
+	default:
+		b.WriteString("reply")
+	}
+	fmt.Fprintf(&b, " (stop %s, %d bytes, ", orElse(show(string(e.Reply.Stop), 40), "absent"), e.Reply.Size)
+	if u := e.Reply.Usage; u != nil {
+		fmt.Fprintf(&b, "tokens %d in %d out)", u.Input, u.Output)
+	} else {
+		b.WriteString("usage not reported)")
+	}
+	if e.Reply.Fault != "" {
+		b.WriteString(" fault: " + show(e.Reply.Fault, 200))
+	}
+	return b.String()
+}
+
+func describeFailure(f *Failure) string {
+	s := string(f.Kind)
+	if f.Status != 0 {
+		s += " " + strconv.Itoa(f.Status)
+	}
+	if f.RetryAfter != nil {
+		s += ", retry after " + f.RetryAfter.String()
+	}
+	return s
+}
+
+func describeDecision(e CallDecided) string {
+	s := fmt.Sprintf("call %s: %s", show(e.Call, 80), e.Answer)
+	if e.Rule != "" {
+		s += " by " + show(e.Rule, 120)
+	}
+	if e.Code != "" {
+		s += " " + string(e.Code)
+	}
+	return s + colon(e.Reason)
+}
+
+func describeReturn(e CallReturned) string {
+	s := fmt.Sprintf("call %s: returned %s", show(e.Call, 80), e.Result.Status)
+	if e.Result.Code != "" {
+		s += " " + string(e.Result.Code)
+	}
+	if e.Result.Disposition == InDoubt {
+		s += ", effect in doubt"
+	}
+	return s + fmt.Sprintf(" (%d bytes)", e.Result.Size)
+}
+
+func describeVerdict(e Verified) string {
+	s := "verified: " + string(e.Verdict)
+	if len(e.Evidence) > 0 {
+		s += " by " + show(strings.Join(e.Evidence, ", "), 200)
+	}
+	return s + colon(e.Finding) + colon(e.Warning)
+}
+
+// DescribeCommand renders a command as one line without a line break.
+func DescribeCommand(c Command) string {
+	switch c := c.(type) {
+	case PrepareContext:
+		return fmt.Sprintf("#%d prepare context for turn %d", c.Cmd, c.Turn)
+	case CallModel:
+		return fmt.Sprintf("#%d call model: turn %d attempt %d, max tokens %d", c.Cmd, c.Turn, c.Attempt, c.MaxTokens)
+	case DecideCall:
+		return fmt.Sprintf("#%d decide %s id=%s %s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), show(c.Call.Arguments, 200))
+	case AskHuman:
+		return fmt.Sprintf("#%d ask about %s id=%s digest=%.12s%s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), c.Digest, colon(c.Reason))
+	case RunTool:
+		return fmt.Sprintf("#%d run %s id=%s attempt %d (%s)%s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), c.Attempt, c.Effect, pick(c.Key != "", " key="+show(c.Key, 80), ""))
+	case Verify:
+		return fmt.Sprintf("#%d verify%s", c.Cmd, pick(c.Final, " the answer", ""))
+	case SetTimer:
+		return fmt.Sprintf("#%d set timer %s after %s", c.Cmd, c.Timer, c.After)
+	case Abort:
+		return fmt.Sprintf("abort #%d", c.Cmd)
+	case Commit:
+		return describeCommit(c)
+	case Finish:
+		return "finish: " + DescribeOutcome(c.Outcome)
+	}
+	return fmt.Sprintf("unknown command %T", c)
+}
+
+func describeCommit(c Commit) string {
+	s := "commit " + string(c.What)
+	for _, call := range c.Calls {
+		s += fmt.Sprintf(" %s id=%s %s", show(call.Name, 80), show(call.ID, 80), show(call.Arguments, 200))
+	}
+	if c.Call != "" {
+		s += " id=" + show(c.Call, 80)
+	}
+	if c.Stored != "" {
+		s += " stored from " + show(c.Stored, 80)
+	}
+	if c.IsError {
+		s += " error"
+	}
+	return s + colon(c.Text)
+}
+
+// DescribeOutcome renders an outcome as one line without a line break.
+func DescribeOutcome(o Outcome) string {
+	s := "stop " + string(o.Stop)
+	if o.Detail != "" {
+		s += " (" + show(o.Detail, 200) + ")"
+	}
+	s += fmt.Sprintf(", verified %s, turns %d, calls %d, requests %d, tokens %d in %d out from %d of %d replies",
+		orElse(string(o.Verified), "unchecked"), o.Turns, o.Calls, o.Requests, o.Usage.Input, o.Usage.Output, o.ReportedReplies, o.Replies)
+	if o.HeldTokens > 0 {
+		s += fmt.Sprintf(", %d tokens held", o.HeldTokens)
+	}
+	return s + pick(o.LastGood != "", ", last good "+string(o.LastGood), "") + pick(o.FirstBad != "", ", first bad "+string(o.FirstBad), "")
+}
+
+// DescribeState renders a state on one line without a line break.
+func DescribeState(s State) string {
+	out := fmt.Sprintf("%s: turn %d, calls %d, requests %d, waited %s", orElse(string(s.Phase), "new"), s.Turn, s.Calls, s.Requests, s.Waited)
+	if s.Awaiting != 0 {
+		out += fmt.Sprintf(", awaiting #%d", s.Awaiting)
+	}
+	for i := range s.Batch {
+		c := &s.Batch[i]
+		out += fmt.Sprintf("; %s %s", show(c.Call.ID, 80), c.Stage)
+	}
+	if s.Ending.Stop != "" {
+		out += "; ending " + string(s.Ending.Stop)
+	}
+	return out
+}
+
+func pick(cond bool, yes, no string) string {
+	if cond {
+		return yes
+	}
+	return no
+}
+
+func orElse(s, other string) string { return pick(s != "", s, other) }
+
+func colon(s string) string { return pick(s != "", ": "+show(s, 300), "") }
+
+func by(s string) string { return pick(s != "", " by "+show(s, 80), "") }
+
+// clip makes s valid UTF-8 of at most n bytes, cut on a rune boundary and
+// marked where it was cut. n is at least 4.
+func clip(s string, n int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= n {
+		return s
+	}
+	n -= len("…")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// show clips s for a screen: what could move the cursor, hide text or reverse
+// it is escaped.
+func show(s string, n int) string {
+	s = clip(s, n)
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func hidden(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+// String renders an instant in RFC 3339, UTC.
+func (t Time) String() string { return time.Unix(0, int64(t)).UTC().Format(time.RFC3339Nano) }

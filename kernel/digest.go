@@ -1,0 +1,48 @@
+package kernel
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// key128 is the first half of a SHA-256 over length-delimited parts: enough to
+// tell apart whatever a run can hold, and small enough to keep.
+type key128 [16]byte
+
+func digest128(parts ...string) key128 {
+	sum := digestParts(parts...)
+	return key128(sum[:16])
+}
+
+func digestParts(parts ...string) [sha256.Size]byte {
+	var stack [256]byte
+	buf := stack[:0]
+	for _, p := range parts {
+		n := len(p)
+		buf = append(buf, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+		buf = append(buf, p...)
+	}
+	return sha256.Sum256(buf)
+}
+
+// CallDigest is what an approval is bound to: the SHA-256, in hex, of the
+// tool's name and the exact argument bytes.
+func CallDigest(c Call) string {
+	sum := digestParts(c.Name, c.Arguments)
+	return hex.EncodeToString(sum[:])
+}
+
+// MarshalText writes the key in hex.
+func (k key128) MarshalText() ([]byte, error) {
+	return hex.AppendEncode(nil, k[:]), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (k *key128) UnmarshalText(b []byte) error {
+	if hex.DecodedLen(len(b)) != len(k) {
+		return fmt.Errorf("a key has %d hex digits, not %d", 2*len(k), len(b))
+	}
+	_, err := hex.Decode(k[:], b)
+	return err
+}

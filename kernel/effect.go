@@ -1,0 +1,62 @@
+package kernel
+
+// effectRecord is what a run knows of the effect under one business key.
+type effectRecord struct {
+	Request     key128      `json:"request"` // tool and canonical arguments
+	Call        string      `json:"call"`    // whose result is stored
+	Disposition Disposition `json:"disposition"`
+}
+
+// run starts a call whose turn has come, or answers it from what the run knows
+// of its key. It reports whether a RunTool went out.
+//
+// A key stands for one effect in a run: the same request under the same key
+// gets the stored result, another request is refused, and an effect in doubt
+// is not tried again.
+func (m *machine) run(c *CallState) bool {
+	if c.Keyed && c.Attempt == 0 && !m.claim(c) {
+		return false
+	}
+	c.Stage = StageStarting
+	c.Cmd = m.number()
+	c.Attempt++
+	m.emit(RunTool{Cmd: c.Cmd, Turn: m.Turn, Call: c.Call, Attempt: c.Attempt, Effect: c.Effect, Key: c.Key})
+	return true
+}
+
+// claim takes the key of a call, or answers the call.
+func (m *machine) claim(c *CallState) bool {
+	if c.Key == "" {
+		answer(c, LinkPolicy, "Not run: the tool's idempotency key for this call is empty.")
+		return false
+	}
+	r, known := m.Effects.get(digest128(c.Key))
+	switch {
+	case known && r.Request != c.Action:
+		answer(c, LinkPolicy, "Not run: this idempotency key belongs to a different request.")
+		return false
+	case known && r.Disposition == InDoubt:
+		answer(c, LinkPolicy, "Not run: an earlier call with the same idempotency key may have taken effect; its outcome is not known.")
+		return false
+	case known && r.Disposition == Landed:
+		c.Stage = StageAnswered
+		c.Stored = r.Call
+		return false
+	}
+	return true
+}
+
+// recordEffect keeps what became of a keyed call.
+func (m *machine) recordEffect(c *CallState, d Disposition) {
+	if c.Keyed {
+		m.Effects = m.Effects.put(digest128(c.Key), effectRecord{Request: c.Action, Call: c.Call.ID, Disposition: d})
+	}
+}
+
+func (m *machine) onCallStarted(e CallStarted) error {
+	if m.Phase != PhaseActing || !m.current(StageStarting, e.Cmd) || m.Batch[m.Cursor].Call.ID != e.Call {
+		return m.stale(e, e.Cmd)
+	}
+	m.call(m.Cursor).Stage = StageRunning
+	return nil
+}

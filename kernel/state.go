@@ -1,0 +1,127 @@
+package kernel
+
+import "time"
+
+// Phase says what a run is doing.
+type Phase string
+
+// The phases; docs/architecture.md draws them.
+const (
+	PhaseNew        Phase = ""            // before RunStarted
+	PhasePreparing  Phase = "preparing"   // a PrepareContext is out
+	PhaseRequesting Phase = "requesting"  // a CallModel is out
+	PhaseBackingOff Phase = "backing_off" // a retry timer is out
+	PhaseActing     Phase = "acting"      // calls of the turn are decided, asked about and run
+	PhaseVerifying  Phase = "verifying"   // a Verify is out
+	PhaseDraining   Phase = "draining"    // the stop is known; an aborted command still has to report
+	PhaseStopped    Phase = "stopped"     // nothing follows
+)
+
+// State is a run between two events. It is a value: Step returns a new one and
+// never changes what an old one refers to. Fields are for reading; only Step
+// makes states. The zero value is a run that has not started.
+//
+// Invariants: 0 <= Turn <= Spec.Limits.Turns; 0 <= Calls <= Spec.Limits.Calls;
+// Attempt <= Spec.Retry.Attempts; Requests <= Spec.Retry.PerRun; Waited <=
+// Spec.Retry.Wait; 0 <= Cursor <= len(Batch); every call before Cursor was
+// answered with one Commit, and no call behind it was.
+type State struct {
+	Phase    Phase `json:"phase"`
+	Spec     Spec  `json:"spec"`
+	Started  Time  `json:"started"`
+	Deadline Time  `json:"deadline"`
+	Now      Time  `json:"now"` // of the latest event
+	LastCmd  Seq   `json:"last_cmd"`
+	// Awaiting is the one command that the phase waits for: a preparation, a
+	// model request, a retry timer or a verification. 0: none.
+	Awaiting      Seq `json:"awaiting,omitempty"`
+	DeadlineTimer Seq `json:"deadline_timer,omitempty"`
+
+	Turn  int `json:"turn"`  // logical requests sent
+	Calls int `json:"calls"` // admitted calls
+
+	// The request of the current turn, and what recovery has spent.
+	InputTokens int64         `json:"input_tokens"`
+	MaxTokens   int           `json:"max_tokens"`
+	Attempt     int           `json:"attempt"`
+	Expanded    bool          `json:"expanded,omitempty"`
+	Requests    int           `json:"requests"`
+	Waited      time.Duration `json:"waited"`
+	Budget      Budget        `json:"budget"`
+
+	// The calls of the current turn, in order.
+	Batch  []CallState `json:"batch,omitempty"`
+	Cursor int         `json:"cursor,omitempty"` // first call that is not answered
+	Fatal  bool        `json:"fatal,omitempty"`
+
+	Observations int                 `json:"observations"` // tool results so far
+	IDs          index[struct{}]     `json:"ids"`          // call ids of the run
+	Effects      index[effectRecord] `json:"effects"`      // by business key
+	Repeat       repeatWatch         `json:"repeat"`
+
+	// Answering says that a final answer is committed and awaits its verdict.
+	Answering bool `json:"answering,omitempty"`
+	// Judged says that Verdict speaks of everything that was committed.
+	Judged   bool     `json:"judged,omitempty"`
+	Verdict  Verdict  `json:"verdict,omitempty"`
+	Evidence []string `json:"evidence,omitempty"`
+	Finding  string   `json:"finding,omitempty"`
+
+	Ending   Ending   `json:"ending"`
+	Warnings []string `json:"warnings,omitempty"`
+	LastGood Link     `json:"last_good,omitempty"`
+	FirstBad Link     `json:"first_bad,omitempty"`
+	// The same two after the calls of the latest turn that had any.
+	CallGood Link     `json:"call_good,omitempty"`
+	CallBad  Link     `json:"call_bad,omitempty"`
+	Outcome  *Outcome `json:"outcome,omitempty"` // when stopped
+}
+
+// Ending is a stop that was decided. The zero value is none.
+type Ending struct {
+	Stop   Stop   `json:"stop,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Stage says where a call is.
+type Stage string
+
+// The stages. A call leaves them in this order, some left out.
+const (
+	StageDeciding Stage = "deciding" // a DecideCall is out
+	StageAsking   Stage = "asking"   // an AskHuman is out
+	StageReady    Stage = "ready"    // may run when its turn comes
+	StageStarting Stage = "starting" // a RunTool is out; nothing has begun
+	StageRunning  Stage = "running"  // begun
+	StageRetrying Stage = "retrying" // waits to be tried again
+	StageAnswered Stage = "answered" // its answer is known
+)
+
+// CallState is an admitted call on its way.
+type CallState struct {
+	Call     Call        `json:"call"`
+	Action   key128      `json:"action"` // of tool and canonical arguments
+	Stage    Stage       `json:"stage"`
+	Cmd      Seq         `json:"cmd,omitempty"` // the command that is out for it
+	Effect   EffectClass `json:"effect,omitempty"`
+	Attempts int         `json:"attempts,omitempty"` // allowed
+	Attempt  int         `json:"attempt,omitempty"`  // begun
+	Keyed    bool        `json:"keyed,omitempty"`
+	Key      string      `json:"key,omitempty"`
+	// Text and Stored answer a call that did not run itself.
+	Text   string `json:"text,omitempty"`
+	Stored string `json:"stored,omitempty"`
+	Bad    Link   `json:"bad,omitempty"` // the link that kept it from running
+}
+
+// maxWarnings bounds the warnings of a run.
+const maxWarnings = 32
+
+func (m *machine) warn(texts ...string) {
+	for _, t := range texts {
+		if t == "" || len(m.Warnings) == maxWarnings {
+			continue
+		}
+		m.Warnings = append(m.Warnings[:len(m.Warnings):len(m.Warnings)], clip(t, 500))
+	}
+}

@@ -1,0 +1,137 @@
+package kernel
+
+import "fmt"
+
+// Step takes a run from one state to the next: see the package's doc for what
+// it promises. Its errors are *Error with code RUN_STOPPED, DUPLICATE_REPORT,
+// UNEXPECTED_EVENT, INVALID_EVENT or CONFIGURATION (a bad Spec); the state it
+// then returns is s itself.
+func Step(s State, e Event) (State, []Command, error) {
+	m := machine{State: s}
+	if err := m.step(e); err != nil {
+		return s, nil, err
+	}
+	return m.State, m.out, nil
+}
+
+// machine is a step in progress: the state that is becoming, and the commands
+// it causes.
+type machine struct {
+	State
+	out      []Command
+	ownBatch bool // Batch was copied in this step
+}
+
+func (m *machine) step(e Event) error {
+	if e == nil {
+		return invalid("no event")
+	}
+	if m.Phase == PhaseStopped {
+		return &Error{Code: CodeRunStopped, Message: "the run has stopped; nothing follows"}
+	}
+	if _, starts := e.(RunStarted); starts != (m.Phase == PhaseNew) {
+		return unexpected(e, m.Phase)
+	}
+	m.Now = max(m.Now, e.When())
+	switch e := e.(type) {
+	case RunStarted:
+		return m.onRunStarted(e)
+	case ContextPrepared:
+		return m.onContextPrepared(e)
+	case ContextFailed:
+		return m.onContextFailed(e)
+	case ModelReplied:
+		return m.onModelReplied(e)
+	case ModelFailed:
+		return m.onModelFailed(e)
+	case CallDecided:
+		return m.onCallDecided(e)
+	case ApprovalDecided:
+		return m.onApprovalDecided(e)
+	case CallStarted:
+		return m.onCallStarted(e)
+	case CallReturned:
+		return m.onCallReturned(e)
+	case Verified:
+		return m.onVerified(e)
+	case TimerFired:
+		return m.onTimerFired(e)
+	case Cancelled:
+		return m.onCancelled(e)
+	case HostFailed:
+		return m.onHostFailed(e)
+	}
+	return invalid(fmt.Sprintf("%T is no event", e))
+}
+
+func (m *machine) onRunStarted(e RunStarted) error {
+	if err := e.Spec.Validate(); err != nil {
+		return err
+	}
+	m.Spec = e.Spec
+	m.Started = e.At
+	m.Now = e.At
+	m.Deadline = e.At.Add(e.Spec.Limits.Deadline)
+	m.LastGood = LinkHarness
+	m.emit(Commit{What: CommitQuestion})
+	m.DeadlineTimer = m.number()
+	m.emit(SetTimer{Cmd: m.DeadlineTimer, Timer: TimerDeadline, At: m.Deadline, After: e.Spec.Limits.Deadline})
+	m.prepare()
+	return nil
+}
+
+func (m *machine) onTimerFired(e TimerFired) error {
+	switch {
+	case e.Cmd == m.DeadlineTimer:
+		return m.onDeadline()
+	case m.Phase == PhaseBackingOff && e.Cmd == m.Awaiting:
+		m.Awaiting = 0
+		m.send()
+		return nil
+	case m.Phase == PhaseActing && m.current(StageRetrying, e.Cmd):
+		m.call(m.Cursor).Stage = StageReady
+		m.advance()
+		return nil
+	}
+	return m.stale(e, e.Cmd)
+}
+
+// number takes the next command number.
+func (m *machine) number() Seq {
+	m.LastCmd++
+	return m.LastCmd
+}
+
+func (m *machine) emit(c Command) { m.out = append(m.out, c) }
+
+// call returns a call of the batch for writing.
+func (m *machine) call(i int) *CallState {
+	if !m.ownBatch {
+		m.Batch = append([]CallState(nil), m.Batch...)
+		m.ownBatch = true
+	}
+	return &m.Batch[i]
+}
+
+// current reports whether the first unanswered call is at that stage under
+// that command.
+func (m *machine) current(stage Stage, cmd Seq) bool {
+	return m.Cursor < len(m.Batch) && m.Batch[m.Cursor].Stage == stage && m.Batch[m.Cursor].Cmd == cmd
+}
+
+// stale refuses a report that nothing waits for.
+func (m *machine) stale(e Event, cmd Seq) error {
+	if cmd >= 1 && cmd <= m.LastCmd {
+		return &Error{Code: CodeDuplicateReport, Message: fmt.Sprintf("%s: command %d was already reported, or is no longer wanted", e.Kind(), cmd)}
+	}
+	return unexpected(e, m.Phase)
+}
+
+func unexpected(e Event, p Phase) error {
+	if p == PhaseNew {
+		p = "new"
+	}
+	return &Error{Code: CodeUnexpectedEvent, Message: fmt.Sprintf("%s is not allowed in phase %s", e.Kind(), p)}
+}
+
+func invalid(what string) error { return &Error{Code: CodeInvalidEvent, Message: what} }

@@ -1,0 +1,91 @@
+package kernel
+
+import "fmt"
+
+// answered takes a final answer: what the model says of its own success
+// decides nothing.
+func (m *machine) answered() {
+	m.Batch = nil
+	m.Cursor = 0
+	m.blame(m.CallGood, m.CallBad)
+	if m.LastGood == "" {
+		m.LastGood = LinkAdmission
+	}
+	m.Answering = true
+	m.commitReply()
+	if m.Spec.Verify == VerifyNever {
+		m.finish(StopAnswered, "")
+		return
+	}
+	m.verify(true)
+}
+
+// verify asks for a verdict on what is stored so far.
+func (m *machine) verify(final bool) {
+	m.Phase = PhaseVerifying
+	m.Awaiting = m.number()
+	m.emit(Verify{Cmd: m.Awaiting, Final: final})
+}
+
+func (m *machine) onVerified(e Verified) error {
+	if m.Phase != PhaseVerifying || e.Cmd != m.Awaiting {
+		return m.stale(e, e.Cmd)
+	}
+	switch e.Verdict {
+	case VerdictTrue, VerdictNot, Unchecked:
+	default:
+		return invalid(fmt.Sprintf("verdict %.40q", e.Verdict))
+	}
+	m.Awaiting = 0
+	m.warn(e.Warning)
+	m.Judged = true
+	m.Verdict = e.Verdict
+	m.Evidence = e.Evidence
+	m.Finding = clip(e.Finding, 2000)
+	switch {
+	case m.Ending.Stop != "":
+		m.finish(m.Ending.Stop, m.Ending.Detail)
+	case !m.Answering:
+		m.next()
+	case e.Verdict == VerdictTrue:
+		m.finish(StopVerified, "")
+	case m.Spec.Continue && e.Verdict == VerdictNot:
+		m.Answering = false
+		m.emit(Commit{What: CommitFinding, Text: "The answer was checked and is not verified" + because(m.Finding)})
+		m.next()
+	default:
+		m.finish(StopAnswered, "")
+	}
+	return nil
+}
+
+// finish ends the run. Every call was answered before.
+func (m *machine) finish(stop Stop, detail string) {
+	verdict := m.Verdict
+	if !m.Judged {
+		verdict, m.Evidence, m.Finding = Unchecked, nil, ""
+	}
+	m.Phase = PhaseStopped
+	m.Awaiting = 0
+	m.Batch, m.Cursor = nil, 0
+	m.Outcome = &Outcome{
+		Stop:            stop,
+		Detail:          detail,
+		Verified:        verdict,
+		Evidence:        m.Evidence,
+		Finding:         m.Finding,
+		Answered:        m.Answering,
+		Turns:           m.Turn,
+		Calls:           m.Calls,
+		Requests:        m.Requests,
+		Usage:           m.Budget.Usage,
+		Replies:         m.Budget.Replies,
+		ReportedReplies: m.Budget.Reported,
+		HeldTokens:      m.Budget.Held.Tokens,
+		CostMicros:      addSat(m.Spec.Price.of(m.Budget.Usage), m.Budget.Held.Micros),
+		Warnings:        m.Warnings,
+		LastGood:        m.LastGood,
+		FirstBad:        m.FirstBad,
+	}
+	m.emit(Finish{Outcome: *m.Outcome})
+}
