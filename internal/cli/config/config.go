@@ -1,0 +1,158 @@
+// Package config reads holdfast.yaml. The whole file is checked before
+// anything starts: unknown keys, duplicates, wrong types and values out of
+// range are CONFIGURATION errors that name file, line and what to do.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/policy"
+)
+
+// The providers.
+const (
+	OpenAI    = "openai"
+	Anthropic = "anthropic"
+	Script    = "script"
+)
+
+// The bounds of model.max_tokens, and its value where nothing sets it.
+const (
+	MinMaxTokens     = 128
+	MaxMaxTokens     = 16384
+	DefaultMaxTokens = 4096
+)
+
+// DefaultRequestTimeout bounds one model request where nothing sets it.
+const DefaultRequestTimeout = 15 * time.Second
+
+// RunProgram is the tool that runs configured programs: two sections depend on
+// its name.
+const RunProgram = "run_program"
+
+// maxFile bounds a configuration file, in bytes.
+const maxFile = 1 << 20
+
+// Config is a checked configuration. A Config that Read returned is complete
+// but for what the environment fills (see Complete).
+type Config struct {
+	File         string // as given; empty: there is none
+	Dir          string // absolute; what the file's relative paths start from
+	Model        Model
+	Instructions string
+	Workspace    string // absolute, an existing directory
+	Tools        []string
+	Programs     map[string]Program
+	Policy       []policy.Rule
+	Limits       kernel.Limits
+	Retry        kernel.Retry
+	// RequestTimeout bounds one request to the model.
+	RequestTimeout time.Duration
+	Verify         *Verify // nil: answers stay unchecked
+}
+
+// Model says which model answers. Empty fields are unset.
+type Model struct {
+	Provider string // OpenAI, Anthropic or Script
+	Name     string // script: the file, absolute
+	BaseURL  string // empty: the provider's own
+	Profile  kernel.Profile
+	Stream   bool
+	// MaxTokens is the output limit of a request, from MinMaxTokens to
+	// MaxMaxTokens; 0: unset.
+	MaxTokens int
+	Key       Secret
+}
+
+// Program is a program that run_program may start.
+type Program struct {
+	Argv    []string           // not empty
+	Effect  kernel.EffectClass // empty: the tool's default
+	Timeout time.Duration      // 0: the tool's default
+}
+
+// Verify says which program's last result decides on the answer.
+type Verify struct {
+	Program  string
+	ExitCode int
+	Stdout   *string // nil: not looked at
+	EachTurn bool    // also after each turn's results
+	Continue bool    // an unverified answer goes back to the model
+}
+
+// Default is the configuration where there is no file: a model from the
+// environment that may multiply, and nothing else. Paths start from dir.
+func Default(dir string) *Config {
+	c := empty(dir)
+	c.Tools = []string{"multiply"}
+	c.Policy = []policy.Rule{{Answer: kernel.Allow, Tool: "multiply"}}
+	return c
+}
+
+// empty is what a file starts from: no tools, no rules, the kernel's limits.
+func empty(dir string) *Config {
+	return &Config{
+		Dir:            dir,
+		Workspace:      dir,
+		Model:          Model{Profile: kernel.Strict, Stream: true},
+		Limits:         kernel.DefaultLimits(),
+		Retry:          kernel.DefaultRetry(),
+		RequestTimeout: DefaultRequestTimeout,
+	}
+}
+
+// Read reads and checks the file at path. tools are the names of the tools
+// that exist. Errors are CONFIGURATION.
+func Read(path string, tools []string) (*Config, error) {
+	text, err := readBounded(path)
+	if err != nil {
+		return nil, err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	c := empty(filepath.Dir(abs))
+	c.File = path
+	if err := c.decode(text, tools); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func readBounded(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, unreadable(path, err)
+	case !info.Mode().IsRegular():
+		return nil, unreadable(path, errors.New("not a regular file"))
+	case info.Size() > maxFile:
+		return nil, unreadable(path, fmt.Errorf("larger than %d bytes", maxFile))
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	return text, nil
+}
+
+func unreadable(path string, err error) error {
+	var pathErr *fs.PathError
+	reason := err.Error()
+	if errors.As(err, &pathErr) {
+		reason = pathErr.Err.Error()
+	}
+	return &kernel.Error{
+		Code:    kernel.CodeConfiguration,
+		Message: fmt.Sprintf("cannot read the configuration file %s: %s", path, reason),
+		Hint:    "give an existing file with -c, or leave -c out to use ./holdfast.yaml",
+		Err:     err,
+	}
+}

@@ -1,0 +1,221 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/policy"
+)
+
+// decode reads text into c and checks what needs two sections.
+func (c *Config) decode(text []byte, tools []string) error {
+	doc, root, err := parse(c.File, text)
+	if err != nil || root == nil {
+		return err
+	}
+	err = value{doc: doc, node: root}.mapping(fields{
+		"model":        c.decodeModel,
+		"instructions": into(&c.Instructions, value.text),
+		"workspace":    c.decodeWorkspace,
+		"tools":        func(v value) error { return c.decodeTools(v, tools) },
+		"programs":     c.decodePrograms,
+		"policy":       func(v value) error { return c.decodePolicy(v, tools) },
+		"limits":       c.decodeLimits,
+		"verify":       c.decodeVerify,
+	})
+	if err != nil {
+		return err
+	}
+	return c.check(doc)
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+// parse returns the document's root, nil for an empty one. Aliases are refused
+// whole: nothing here needs them, and they can make a small file a huge one.
+func parse(file string, text []byte) (*document, *yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var top, second yaml.Node
+	switch err := decoder.Decode(&top); {
+	case errors.Is(err, io.EOF):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, syntaxError(file, err)
+	}
+	switch err := decoder.Decode(&second); {
+	case err == nil:
+		return nil, nil, failAt(file, second.Line, "a second document starts here", "keep one document in the file")
+	case !errors.Is(err, io.EOF):
+		return nil, nil, syntaxError(file, err)
+	}
+	root := top.Content[0]
+	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" {
+		return nil, nil, nil
+	}
+	if alias := findAlias(root); alias != nil {
+		return nil, nil, failAt(file, alias.Line, "anchors and aliases are not supported", "write the value out")
+	}
+	return &document{file: file, nodes: map[string]*yaml.Node{"": root}}, root, nil
+}
+
+func findAlias(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		return n
+	}
+	for _, child := range n.Content {
+		if found := findAlias(child); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func syntaxError(file string, err error) error {
+	text := err.Error()
+	line := 0
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		text = strings.TrimPrefix(text, m[0])
+		line, _ = strconv.Atoi(m[1]) // 0 where the parser names none
+	}
+	return failAt(file, line, "not valid YAML: "+text, "check the indentation, the colons and the quotes near this line")
+}
+
+func (c *Config) decodeTools(v value, known []string) error {
+	return v.list(func(item value) error {
+		name, err := item.text()
+		switch {
+		case err != nil:
+			return err
+		case !slices.Contains(known, name):
+			return item.fail(hintFor(name, known), "unknown tool %.80q", name)
+		case slices.Contains(c.Tools, name):
+			return item.fail("name each tool once", "the tool %s is listed twice", name)
+		}
+		c.Tools = append(c.Tools, name)
+		return nil
+	})
+}
+
+func (c *Config) decodePolicy(v value, known []string) error {
+	return v.list(func(item value) error {
+		var rule policy.Rule
+		answers := 0
+		answer := func(a kernel.Answer) func(value) error {
+			return func(tool value) error {
+				answers++
+				rule.Answer = a
+				return into(&rule.Tool, value.text)(tool)
+			}
+		}
+		err := item.mapping(fields{
+			"allow":  answer(kernel.Allow),
+			"ask":    answer(kernel.Ask),
+			"deny":   answer(kernel.Deny),
+			"reason": into(&rule.Reason, value.text),
+		})
+		if err != nil {
+			return err
+		}
+		if answers != 1 {
+			return item.fail("write one rule as {allow: TOOL}, {ask: TOOL} or {deny: TOOL}", "a rule has exactly one of allow, ask and deny")
+		}
+		if err := rule.Validate(); err != nil {
+			return item.fail(err.Hint, "%s", err.Message)
+		}
+		if !strings.Contains(rule.Tool, "*") && !slices.Contains(known, rule.Tool) {
+			return item.fail(hintFor(rule.Tool, known), "unknown tool %.80q", rule.Tool)
+		}
+		c.Policy = append(c.Policy, rule)
+		return nil
+	})
+}
+
+func (c *Config) decodeLimits(v value) error {
+	l, r := &c.Limits, &c.Retry
+	tokens := 0
+	err := v.mapping(fields{
+		"turns":           into(&l.Turns, whole(1, math.MaxInt32)),
+		"calls":           into(&l.Calls, whole(1, math.MaxInt32)),
+		"deadline":        into(&l.Deadline, duration(1)),
+		"request_timeout": into(&c.RequestTimeout, duration(1)),
+		"repeat":          into(&l.Repeat, repeat),
+		"tokens":          into(&tokens, whole(0, math.MaxInt)),
+		"last_turn":       into(&l.LastTurn, choice(kernel.LastTurnRun, kernel.LastTurnReads)),
+		"retry": func(v value) error {
+			return v.mapping(fields{
+				"attempts": into(&r.Attempts, whole(1, math.MaxInt32)),
+				"per_run":  into(&r.PerRun, whole(1, math.MaxInt32)),
+				"wait":     into(&r.Wait, duration(0)),
+			})
+		},
+	})
+	l.Tokens = int64(tokens)
+	return err
+}
+
+// repeat reads limits.repeat: one occurrence is no repeat.
+func repeat(v value) (int, error) {
+	n, err := whole(0, math.MaxInt32)(v)
+	if err == nil && n == 1 {
+		return 0, v.fail("write 0 to switch it off", "must be at least 2, or 0 for off")
+	}
+	return n, err
+}
+
+func (c *Config) decodeVerify(v value) error {
+	check := &Verify{}
+	var when, unverified, stdout string
+	hasStdout := false
+	err := v.mapping(fields{
+		"program":   into(&check.Program, value.text),
+		"exit_code": into(&check.ExitCode, whole(0, 255)),
+		"stdout": func(v value) error {
+			hasStdout = true
+			return into(&stdout, value.text)(v)
+		},
+		"when":          into(&when, choice("answer", "each_turn")),
+		"on_unverified": into(&unverified, choice("stop", "continue")),
+	})
+	if err != nil {
+		return err
+	}
+	if hasStdout {
+		check.Stdout = &stdout
+	}
+	check.EachTurn = when == "each_turn"
+	check.Continue = unverified == "continue"
+	c.Verify = check
+	return nil
+}
+
+// check compares the sections with one another.
+func (c *Config) check(doc *document) error {
+	runs := slices.Contains(c.Tools, RunProgram)
+	if runs && len(c.Programs) == 0 {
+		return doc.at("tools").fail("add programs: {main: [python3, main.py]}, or take "+RunProgram+" out",
+			"%s is listed, but no programs are configured", RunProgram)
+	}
+	if c.Verify == nil {
+		return nil
+	}
+	_, configured := c.Programs[c.Verify.Program]
+	switch {
+	case c.Verify.Program == "":
+		return doc.at("verify").fail("name one of programs", "program is missing")
+	case !configured:
+		return doc.at("verify.program").fail(hintFor(c.Verify.Program, sortedKeys(c.Programs)),
+			"%.80q is not among programs", c.Verify.Program)
+	case !runs:
+		return doc.at("verify.program").fail("add "+RunProgram+" to tools", "nothing can run it: tools does not list %s", RunProgram)
+	}
+	return nil
+}

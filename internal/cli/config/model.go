@@ -1,0 +1,162 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strconv"
+
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+func (c *Config) decodeModel(v value) error {
+	m := &c.Model
+	err := v.mapping(fields{
+		"provider":   into(&m.Provider, choice(OpenAI, Anthropic, Script)),
+		"name":       into(&m.Name, nonEmpty),
+		"base_url":   into(&m.BaseURL, baseURL),
+		"profile":    into(&m.Profile, choice(kernel.Strict, kernel.Tolerant)),
+		"stream":     into(&m.Stream, value.bool),
+		"max_tokens": into(&m.MaxTokens, whole(MinMaxTokens, MaxMaxTokens)),
+	})
+	if err != nil {
+		return err
+	}
+	if m.Provider == Script {
+		if m.Name == "" {
+			return v.fail("write name: FILE", "a script model needs the name of its script file")
+		}
+		m.Name = c.resolve(m.Name)
+	}
+	return nil
+}
+
+// resolve makes a path of the file absolute.
+func (c *Config) resolve(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(c.Dir, path)
+}
+
+func nonEmpty(v value) (string, error) {
+	s, err := v.text()
+	if err == nil && s == "" {
+		return "", v.fail("give it a value or remove the key", "is empty")
+	}
+	return s, err
+}
+
+func baseURL(v value) (string, error) {
+	s, err := v.text()
+	if err != nil {
+		return "", err
+	}
+	if problem, hint := checkURL(s); problem != "" {
+		return "", v.fail(hint, "%s", problem)
+	}
+	return s, nil
+}
+
+// checkURL returns what is wrong with a base URL, and what to do. It quotes
+// nothing of it, since people put keys into URLs.
+func checkURL(s string) (problem, hint string) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return "must be an http or https URL", "write it as https://host/v1"
+	case u.User != nil:
+		return "must not hold a name or a password", "keys come from the environment"
+	case u.RawQuery != "" || u.Fragment != "":
+		return "must not have a query or a fragment", "write it as https://host/v1"
+	}
+	return "", ""
+}
+
+// Complete fills unset model values from the environment and checks that the
+// model can be reached for: provider, name and key are there. Errors are
+// CONFIGURATION and hold no value of a key.
+func (c *Config) Complete(env func(string) string) error {
+	m := &c.Model
+	if m.Provider == "" {
+		provider, err := c.providerFrom(env)
+		if err != nil {
+			return err
+		}
+		m.Provider = provider
+	}
+	switch m.Provider {
+	case OpenAI:
+		return c.complete(env, "OPENAI_")
+	case Anthropic:
+		if s := env("ANTHROPIC_MAX_TOKENS"); m.MaxTokens == 0 && s != "" {
+			n, err := strconv.Atoi(s)
+			if err != nil || n < MinMaxTokens || n > MaxMaxTokens {
+				return environment("ANTHROPIC_MAX_TOKENS",
+					fmt.Sprintf("must be a whole number from %d to %d", MinMaxTokens, MaxMaxTokens), "correct it or unset it")
+			}
+			m.MaxTokens = n
+		}
+		return c.complete(env, "ANTHROPIC_")
+	}
+	m.setMaxTokens()
+	return nil
+}
+
+// providerFrom finds the provider whose key is there, when there is one.
+func (c *Config) providerFrom(env func(string) string) (string, error) {
+	openai, anthropic := env("OPENAI_API_KEY") != "", env("ANTHROPIC_API_KEY") != ""
+	switch {
+	case openai && !anthropic:
+		return OpenAI, nil
+	case anthropic && !openai:
+		return Anthropic, nil
+	case openai:
+		return "", c.fail("no provider is set, and the environment has keys of two", "write model: {provider: openai} or {provider: anthropic}")
+	}
+	return "", c.fail("no model is configured",
+		"set OPENAI_API_KEY and OPENAI_MODEL (or ANTHROPIC_API_KEY and ANTHROPIC_MODEL), or write a model section; `holdfast demo` needs neither")
+}
+
+func (c *Config) complete(env func(string) string, prefix string) error {
+	m := &c.Model
+	if m.Name == "" {
+		m.Name = env(prefix + "MODEL")
+	}
+	if m.BaseURL == "" {
+		m.BaseURL = env(prefix + "BASE_URL")
+		if m.BaseURL != "" {
+			if problem, hint := checkURL(m.BaseURL); problem != "" {
+				return environment(prefix+"BASE_URL", problem, hint)
+			}
+		}
+	}
+	m.Key = NewSecret(env(prefix + "API_KEY"))
+	switch {
+	case m.Name == "":
+		return c.fail("the model has no name", "write model: {name: NAME} or set "+prefix+"MODEL")
+	case !m.Key.Set():
+		return c.fail("there is no key for the provider "+m.Provider,
+			"set "+prefix+"API_KEY; for a server that checks no key any value will do")
+	}
+	m.setMaxTokens()
+	return nil
+}
+
+func (m *Model) setMaxTokens() {
+	if m.MaxTokens == 0 {
+		m.MaxTokens = DefaultMaxTokens
+	}
+}
+
+// fail makes an error about the configuration as a whole.
+func (c *Config) fail(message, hint string) error {
+	if c.File != "" {
+		message = c.File + ": " + message
+	}
+	return &kernel.Error{Code: kernel.CodeConfiguration, Message: message, Hint: hint}
+}
+
+func environment(name, problem, hint string) error {
+	return &kernel.Error{Code: kernel.CodeConfiguration, Message: "environment variable " + name + ": " + problem, Hint: hint}
+}
