@@ -1,0 +1,10 @@
+// Command holdfast runs tool-calling agents that act on real systems.
+package main
+
+import (
+	"os"
+
+	"github.com/holdfast-run/holdfast/internal/cli"
+)
+
+func main() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

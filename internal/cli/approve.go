@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/policy"
+)
+
+// newApprover chooses who answers an ask: everyone's yes, the person at the
+// terminal, or nobody. A terminal is both where the question is seen and where
+// the answer is typed.
+func newApprover(yes bool, stdin io.Reader, stderr io.Writer) policy.Approver {
+	if yes {
+		return alwaysYes{}
+	}
+	in, out := terminal(stdin), terminal(stderr)
+	if in == nil || out == nil {
+		return nobody{}
+	}
+	return &person{in: in, out: out, turn: make(chan struct{}, 1)}
+}
+
+// terminal returns v as a file when it is a terminal, and otherwise nil.
+func terminal(v any) *os.File {
+	if f, ok := v.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+// alwaysYes approves everything: the person said so beforehand with --yes.
+type alwaysYes struct{}
+
+func (alwaysYes) Approve(context.Context, policy.Approval) (policy.Verdict, error) {
+	return policy.Verdict{Approved: true, By: "--yes"}, nil
+}
+
+// nobody refuses everything.
+type nobody struct{}
+
+func (nobody) Approve(context.Context, policy.Approval) (policy.Verdict, error) {
+	return policy.Verdict{Reason: "needs approval, and there is no terminal; run with --yes or change the policy"}, nil
+}
+
+// person asks at a terminal, one question at a time. Only the line `yes`
+// approves.
+type person struct {
+	in   *os.File
+	out  io.Writer
+	turn chan struct{} // holds one token while a question is on the screen
+}
+
+// Approve shows the call and reads one line. The end of ctx and a failing
+// terminal refuse.
+func (p *person) Approve(ctx context.Context, a policy.Approval) (policy.Verdict, error) {
+	refused := policy.Verdict{By: "terminal", Reason: "the person at the terminal refused"}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return refused, ctx.Err()
+	}
+	wake, stop, err := wakeAtEnd(ctx)
+	if err != nil {
+		return refused, err
+	}
+	defer stop()
+	if err := p.dropTypedAhead(); err != nil {
+		return refused, err
+	}
+	if _, err := io.WriteString(p.out, question(a)); err != nil {
+		return refused, err
+	}
+	line, err := p.readLine(wake)
+	if err != nil {
+		fmt.Fprintln(p.out)
+		return refused, errors.Join(ctx.Err(), err)
+	}
+	if ctx.Err() != nil || line != "yes" {
+		return refused, ctx.Err()
+	}
+	return policy.Verdict{Approved: true, By: "terminal"}, nil
+}
+
+// question is the text of a prompt: who asks for what, exactly. The arguments
+// are the call's own bytes, laid out and escaped, never shortened.
+func question(a policy.Approval) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\napproval needed: %s (effect %s)\n", safeLine(a.Tool), safeLine(string(a.Effect)))
+	if a.Reason != "" {
+		fmt.Fprintf(&b, "  reason: %s\n", safeLine(a.Reason))
+	}
+	fmt.Fprintf(&b, "  run %s, call %s, digest %.12s\n  arguments:\n", safeLine(a.Run), safeLine(a.Call), a.Digest)
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, a.Arguments, "    ", "  "); err != nil {
+		pretty.Reset()
+		pretty.Write(a.Arguments)
+	}
+	fmt.Fprintf(&b, "    %s\ntype yes to allow; anything else refuses: ", exactLines(pretty.String()))
+	return b.String()
+}
+
+// maxAnswer bounds an answer's line, in bytes.
+const maxAnswer = 1024
+
+// readLine reads up to a line break, the end of the input (which is an empty
+// answer) or the wake-up.
+func (p *person) readLine(wake int) (string, error) {
+	var line []byte
+	for len(line) < maxAnswer {
+		ready, err := readable(int(p.in.Fd()), wake, nil)
+		if err != nil {
+			return "", err
+		}
+		if !ready {
+			return "", &kernel.Error{Code: kernel.CodeCancelled, Message: "the question was withdrawn"}
+		}
+		var buf [256]byte
+		n, err := p.in.Read(buf[:])
+		if errors.Is(err, io.EOF) || n == 0 && err == nil {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		line = append(line, buf[:n]...)
+		if text, _, found := bytes.Cut(line, []byte("\n")); found {
+			return strings.TrimSuffix(string(text), "\r"), nil
+		}
+	}
+	return "", nil
+}
+
+// dropTypedAhead throws away lines that were typed before the question could
+// be read: they answer nothing.
+func (p *person) dropTypedAhead() error {
+	for {
+		ready, err := readable(int(p.in.Fd()), -1, &unix.Timeval{})
+		if err != nil || !ready {
+			return err
+		}
+		var buf [256]byte
+		if n, err := p.in.Read(buf[:]); n == 0 || err != nil {
+			return nil // the end of the input: the question meets it again
+		}
+	}
+}
+
+// wakeAtEnd returns a descriptor that becomes readable when ctx ends, so that
+// a wait for the keyboard can end with it and no goroutine stays behind.
+func wakeAtEnd(ctx context.Context) (fd int, stop func(), err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0, nil, err
+	}
+	done := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		_ = w.Close() // the reader sees the end
+		close(done)
+	})
+	return int(r.Fd()), func() {
+		if cancel() {
+			_ = w.Close()
+		} else {
+			<-done
+		}
+		_ = r.Close()
+	}, nil
+}
+
+// readable waits until in can be read (true), until wake can, or for timeout
+// (nil: without bound). A wake of -1 is not looked at.
+func readable(in, wake int, timeout *unix.Timeval) (bool, error) {
+	if max(in, wake) >= unix.FD_SETSIZE {
+		return false, &kernel.Error{Code: kernel.CodeInternal, Message: "too many open files to wait for an answer"}
+	}
+	for {
+		var set unix.FdSet
+		set.Set(in)
+		if wake >= 0 {
+			set.Set(wake)
+		}
+		n, err := unix.Select(max(in, wake)+1, &set, nil, nil, timeout)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		return n > 0 && set.IsSet(in) && (wake < 0 || !set.IsSet(wake)), nil
+	}
+}

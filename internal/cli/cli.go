@@ -1,0 +1,78 @@
+// Package cli is the command line of Holdfast: what is written to stdout and
+// stderr, in which form, and with which exit code. Others script against it.
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// app is what the commands need of the process they run in.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            func(string) string
+}
+
+// Main runs one command line, args being what follows the program's name, and
+// returns the exit code: 0 for a run that was answered or verified and for any
+// other command that succeeded, 1 for every other stop and for errors, 2 for a
+// command line that cannot be understood, 130 for an interrupt. Errors go to
+// stderr as one JSON object. Main takes over SIGINT, SIGTERM and SIGPIPE of
+// the process while it runs.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	// A reader that closes our output ends the output and not a run that is
+	// under way: a failing write is enough to know. Notify, and not Ignore,
+	// since child processes would inherit the latter.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
+
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: os.Getenv}
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return exitCode(root.Execute(), stderr)
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "holdfast",
+		Short: "Run tool-calling agents that act on real systems",
+		Long: "Holdfast runs tool-calling agents that act on real systems:\n" +
+			"every stop has a reason, every effect has a receipt, every claim has evidence.\n\n" +
+			"Start with `holdfast demo`, which needs no key and no network.",
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return usage(fmt.Sprintf("unknown command %.80q", args[0]), "holdfast --help lists the commands")
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err.Error(), fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))
+	})
+	root.AddCommand(
+		a.versionCommand(),
+	)
+	return root
+}
+
+// noArguments refuses whatever is not a flag.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(fmt.Sprintf("unexpected argument %.80q", args[0]), "see "+cmd.CommandPath()+" --help")
+	}
+	return nil
+}
