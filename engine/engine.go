@@ -5,14 +5,9 @@ package engine
 import (
 	"context"
 	"iter"
-	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
-	"github.com/holdfast-run/holdfast/model"
-	"github.com/holdfast-run/holdfast/policy"
-	"github.com/holdfast-run/holdfast/tool"
-	"github.com/holdfast-run/holdfast/verify"
 )
 
 // Engine drives runs. Implementations are safe for concurrent use.
@@ -32,27 +27,6 @@ type Engine interface {
 	Get(ctx context.Context, run string) (*Run, error)
 	// List returns the runs that match q, latest started first.
 	List(ctx context.Context, q journal.Query) ([]journal.Head, error)
-}
-
-// Agent is model, instructions, tools, policy, limits and verifier: a value.
-// Do not change it while it is in use.
-type Agent struct {
-	Model        model.Model // required
-	Instructions string
-	Tools        *tool.Set       // nil: none
-	Policy       policy.Policy   // nil: every call is denied
-	Approver     policy.Approver // nil: every ask is refused
-	Verifier     verify.Verifier // nil: answers stay unchecked
-	// VerifyEachTurn asks the verifier after each turn's results too; true
-	// ends the run there.
-	VerifyEachTurn bool
-	// Continue sends an unverified answer's finding back to the model.
-	Continue bool
-	Limits   kernel.Limits // zero value: kernel.DefaultLimits
-	Retry    kernel.Retry  // zero value: kernel.DefaultRetry
-	Price    *kernel.Price // required with Limits.Cost
-	// RequestTimeout bounds one request to the model; 0: 15 s.
-	RequestTimeout time.Duration
 }
 
 // Start is a run to begin.
@@ -77,10 +51,10 @@ type Signal struct {
 
 // Update is one thing that happened: a record, or a piece of text on its way.
 type Update struct {
-	Seq     int64          // of the record; 0 for a delta
-	Event   kernel.Event   // nil for a delta
-	Content []byte         // of the record, as journaled
-	Delta   string         // text only; may be lost
+	Seq     int64           // of the record; 0 for a delta
+	Event   kernel.Event    // nil for a delta
+	Content []byte          // of the record, as journaled
+	Delta   string          // text only; may be lost
 	Outcome *kernel.Outcome // with the record that stopped the run
 }
 

@@ -46,6 +46,9 @@ type Block struct {
 type Private struct {
 	Provider string `json:"provider"`
 	Data     []byte `json:"data"` // the wire's bytes
+	// Signed says that the provider signed it: thinking without a signature is
+	// not admitted.
+	Signed bool `json:"signed,omitempty"`
 }
 
 // String hides the content, so that no %v prints it.

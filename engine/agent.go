@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/policy"
+	"github.com/holdfast-run/holdfast/tool"
+	"github.com/holdfast-run/holdfast/verify"
+)
+
+// Agent is model, instructions, tools, policy, limits and verifier: a value.
+// Do not change it while it is in use.
+type Agent struct {
+	Model        model.Model // required
+	Instructions string
+	Tools        *tool.Set       // nil: none
+	Policy       policy.Policy   // nil: every call is denied
+	Approver     policy.Approver // nil: every ask is refused
+	Verifier     verify.Verifier // nil: answers stay unchecked
+	// VerifyEachTurn asks the verifier after each turn's results too; true
+	// ends the run there.
+	VerifyEachTurn bool
+	// Continue sends an unverified answer's finding back to the model.
+	Continue bool
+	Limits   kernel.Limits // zero value: kernel.DefaultLimits
+	Retry    kernel.Retry  // zero value: kernel.DefaultRetry
+	Price    *kernel.Price // required with Limits.Cost
+	// RequestTimeout bounds one request to the model; 0: 15 s.
+	RequestTimeout time.Duration
+}
+
+// DefaultRequestTimeout bounds a model request of an agent that sets nothing.
+const DefaultRequestTimeout = 15 * time.Second
+
+// maxQuestion bounds a question, in bytes.
+const maxQuestion = 1 << 20
+
+// spec is what a run of the agent is started with.
+func (a *Agent) spec() (kernel.Spec, error) {
+	if a == nil || a.Model == nil {
+		return kernel.Spec{}, &kernel.Error{Code: kernel.CodeConfiguration, Message: "an agent needs a model"}
+	}
+	info := a.Model.Info()
+	s := kernel.Spec{
+		Profile:      info.Profile,
+		MaxTokens:    info.MaxTokens,
+		MaxTokensCap: info.MaxTokensCap,
+		Limits:       a.Limits,
+		Retry:        a.Retry,
+		Price:        a.Price,
+		Continue:     a.Continue,
+	}
+	if s.Limits == (kernel.Limits{}) {
+		s.Limits = kernel.DefaultLimits()
+	}
+	if s.Retry == (kernel.Retry{}) {
+		s.Retry = kernel.DefaultRetry()
+		s.Retry.PerRun = max(s.Retry.PerRun, 2*s.Limits.Turns)
+	}
+	switch {
+	case a.Verifier == nil && (a.VerifyEachTurn || a.Continue):
+		return s, &kernel.Error{Code: kernel.CodeConfiguration, Message: "verification at each turn, and going on unverified, need a verifier"}
+	case a.Verifier != nil && a.VerifyEachTurn:
+		s.Verify = kernel.VerifyEachTurn
+	case a.Verifier != nil:
+		s.Verify = kernel.VerifyAnswer
+	}
+	if a.RequestTimeout < 0 {
+		return s, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the request timeout must be positive"}
+	}
+	return s, s.Validate()
+}
+
+func (a *Agent) requestTimeout() time.Duration {
+	if a.RequestTimeout == 0 {
+		return DefaultRequestTimeout
+	}
+	return a.RequestTimeout
+}
+
+// check reports what is wrong with a start, apart from its agent.
+func (s *Start) check() error {
+	bad := func(format string, args ...any) error {
+		return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case strings.TrimSpace(s.Question) == "":
+		return bad("the question is empty")
+	case !utf8.ValidString(s.Question):
+		return bad("the question is not valid UTF-8")
+	case len(s.Question) > maxQuestion:
+		return bad("the question has %d bytes; at most %d are allowed", len(s.Question), maxQuestion)
+	}
+	for _, id := range []struct{ name, value string }{{"run", s.Run}, {"session", s.Session}, {"tenant", s.Tenant}, {"user", s.User}} {
+		if len(id.value) > 200 || !utf8.ValidString(id.value) || strings.ContainsFunc(id.value, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
+			return bad("the %s id is not printable text of at most 200 bytes", id.name)
+		}
+	}
+	return nil
+}

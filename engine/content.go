@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// Content is what an event reports about, as it is journaled beside the
+// event. At most one field is set.
+type Content struct {
+	Question *Question       // of RunStarted
+	Message  *kernel.Message // of ModelReplied
+	Result   *Result         // of CallReturned
+}
+
+// Question is the content of RunStarted: what was asked, and with what. It
+// holds no secret.
+type Question struct {
+	Text         string   `json:"text"`
+	Provider     string   `json:"provider"`
+	Model        string   `json:"model,omitempty"`
+	Scripted     bool     `json:"scripted,omitempty"`
+	Instructions string   `json:"instructions,omitempty"`
+	Tools        []string `json:"tools,omitempty"`
+	Requires     []string `json:"requires,omitempty"`
+	// Prior is how many messages the session had before.
+	Prior int `json:"prior,omitempty"`
+}
+
+// Result is the content of CallReturned.
+type Result struct {
+	Text    string          `json:"text"`
+	IsError bool            `json:"is_error,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
+	Elapsed time.Duration   `json:"elapsed_ns"`
+}
+
+// encode returns the content's bytes; nil for an event that has none.
+func (c Content) encode() ([]byte, error) {
+	switch {
+	case c.Question != nil:
+		return json.Marshal(c.Question)
+	case c.Message != nil:
+		return json.Marshal(c.Message)
+	case c.Result != nil:
+		return json.Marshal(c.Result)
+	}
+	return nil, nil
+}
+
+// Record is the journal's form of an event with its content.
+func (c Content) Record(seq int64, e kernel.Event) (journal.Record, error) {
+	payload, err := kernel.EncodeEvent(e)
+	if err != nil {
+		return journal.Record{}, err
+	}
+	content, err := c.encode()
+	if err != nil {
+		return journal.Record{}, err
+	}
+	return journal.Record{Seq: seq, At: time.Unix(0, int64(e.When())).UTC(), Kind: e.Kind(), Payload: payload, Content: content}, nil
+}
+
+// DecodeContent reads the content of a journaled event.
+func DecodeContent(kind kernel.EventKind, b []byte) (Content, error) {
+	var c Content
+	var into any
+	switch kind {
+	case kernel.KindRunStarted:
+		c.Question = new(Question)
+		into = c.Question
+	case kernel.KindModelReplied:
+		c.Message = new(kernel.Message)
+		into = c.Message
+	case kernel.KindCallReturned:
+		c.Result = new(Result)
+		into = c.Result
+	default:
+		return c, nil
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		return Content{}, &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the content of a " + string(kind) + " record cannot be read", Err: err}
+	}
+	return c, nil
+}

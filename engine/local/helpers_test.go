@@ -1,0 +1,208 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/engine/local"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/journal/memory"
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/policy"
+	"github.com/holdfast-run/holdfast/tool"
+)
+
+// script is a model whose replies the test gives, one function a request.
+type script struct {
+	mu    sync.Mutex
+	steps []step
+	seen  []*model.Request
+}
+
+type step func(ctx context.Context, req *model.Request) (*model.Reply, error)
+
+func (s *script) Info() model.Info {
+	return model.Info{Provider: "test", Name: "script", Profile: kernel.Strict, MaxTokens: 1024, MaxTokensCap: 2048}
+}
+
+func (s *script) Call(ctx context.Context, req *model.Request, watch func(model.Delta)) (*model.Reply, error) {
+	s.mu.Lock()
+	n := len(s.seen)
+	copied := *req
+	s.seen = append(s.seen, &copied)
+	s.mu.Unlock()
+	if n >= len(s.steps) {
+		return nil, &model.Error{Kind: kernel.FailRequest, Message: "the script is at its end"}
+	}
+	reply, err := s.steps[n](ctx, req)
+	if reply != nil && watch != nil {
+		for _, b := range reply.Message.Blocks {
+			watch(model.Delta{Text: b.Text})
+		}
+	}
+	return reply, err
+}
+
+func (s *script) requests() []*model.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen
+}
+
+func says(text string) step {
+	return func(context.Context, *model.Request) (*model.Reply, error) {
+		return &model.Reply{
+			Message: kernel.Message{Role: kernel.RoleAssistant, Blocks: []kernel.Block{{Kind: kernel.BlockText, Text: text}}},
+			Stop:    kernel.StopEnd, Usage: &kernel.Usage{Input: 10, Output: 5}, Size: len(text),
+		}, nil
+	}
+}
+
+func calls(calls ...kernel.Call) step {
+	return func(context.Context, *model.Request) (*model.Reply, error) {
+		m := kernel.Message{Role: kernel.RoleAssistant}
+		for i := range calls {
+			c := calls[i]
+			m.Blocks = append(m.Blocks, kernel.Block{Kind: kernel.BlockCall, Call: &c})
+		}
+		return &model.Reply{Message: m, Stop: kernel.StopCalls, Usage: &kernel.Usage{Input: 10, Output: 5}}, nil
+	}
+}
+
+func fails(e model.Error) step {
+	return func(context.Context, *model.Request) (*model.Reply, error) { return nil, &e }
+}
+
+func call(id, name, args string) kernel.Call { return kernel.Call{ID: id, Name: name, Arguments: args} }
+
+// probe is a tool whose behaviour the test gives.
+type probe struct {
+	name   string
+	effect kernel.EffectClass
+	tries  int
+	run    func(ctx context.Context, c tool.Call) (tool.Result, error)
+}
+
+func (p probe) Spec() tool.Spec {
+	return tool.Spec{
+		Name: p.name, Description: "A tool of a test.", Effect: p.effect,
+		Schema:       []byte(`{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}`),
+		Capabilities: []string{p.name}, Limits: tool.Limits{Attempts: p.tries},
+	}
+}
+
+func (p probe) Run(ctx context.Context, c tool.Call) (tool.Result, error) { return p.run(ctx, c) }
+
+// counter counts the runs of the tool that it makes.
+type counter struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *counter) count(name string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n[name]
+}
+
+func (c *counter) tool(name string) tool.Tool {
+	return probe{name: name, effect: kernel.Read, run: func(context.Context, tool.Call) (tool.Result, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.n == nil {
+			c.n = map[string]int{}
+		}
+		c.n[name]++
+		return tool.Result{Text: fmt.Sprintf("%s %d", name, c.n[name])}, nil
+	}}
+}
+
+type allowAll struct{}
+
+func (allowAll) Decide(context.Context, policy.Request) (policy.Decision, error) {
+	return policy.Decision{Answer: kernel.Allow, Rule: "test"}, nil
+}
+
+type deciding func(policy.Request) (policy.Decision, error)
+
+func (d deciding) Decide(_ context.Context, r policy.Request) (policy.Decision, error) { return d(r) }
+
+func tools(t *testing.T, list ...tool.Tool) *tool.Set {
+	t.Helper()
+	set, err := tool.NewSet(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func open(t *testing.T, j journal.Journal) *local.Engine {
+	t.Helper()
+	e, err := local.New(local.Config{Journal: j})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// run drives one agent over one question, on a journal in memory.
+func run(t *testing.T, a *engine.Agent) *engine.Run {
+	t.Helper()
+	j := memory.New()
+	r, err := open(t, j).Run(t.Context(), engine.Start{Agent: a, Question: "do it"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replayed, err := engine.Load(context.Background(), j, r.Head.Run)
+	if err != nil {
+		t.Fatalf("the run cannot be read back: %v", err)
+	}
+	if live, stored := encode(t, r.State), encode(t, replayed.State); live != stored {
+		t.Errorf("replay differs\nlive   %s\nstored %s", live, stored)
+	}
+	if a, b := fmt.Sprintf("%+v", r.History), fmt.Sprintf("%+v", replayed.History); len(r.History) != len(replayed.History) {
+		t.Errorf("history differs\nlive   %s\nstored %s", a, b)
+	}
+	return r
+}
+
+func encode(t *testing.T, s kernel.State) string {
+	t.Helper()
+	b, err := kernel.EncodeState(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func results(r *engine.Run) (out []string) {
+	for _, m := range r.History {
+		if m.Role == kernel.RoleTool {
+			out = append(out, m.Blocks[0].CallID+": "+m.Blocks[0].Text)
+		}
+	}
+	return out
+}
+
+func wantStop(t *testing.T, r *engine.Run, stop kernel.Stop, detail string) {
+	t.Helper()
+	if r.Outcome == nil || r.Outcome.Stop != stop || r.Outcome.Detail != detail {
+		t.Fatalf("outcome %+v, want stop %s (%s)", r.Outcome, stop, detail)
+	}
+}
+
+var errForeign = errors.New("the disk is on fire")
+
+func limits(change func(*kernel.Limits)) kernel.Limits {
+	l := kernel.DefaultLimits()
+	l.Deadline = time.Minute
+	change(&l)
+	return l
+}

@@ -1,0 +1,189 @@
+// Package local drives runs inside this process: one goroutine a run, and one
+// for each command that is under way.
+package local
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// Config is what an Engine needs.
+type Config struct {
+	Journal journal.Journal // required; the engine does not close it
+	Log     *slog.Logger    // nil: nothing is logged
+}
+
+// Engine is an engine.Engine. Make one with New.
+type Engine struct {
+	journal journal.Journal
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	runs   map[string]*run
+	closed bool
+	wg     sync.WaitGroup
+}
+
+var _ engine.Engine = (*Engine)(nil)
+
+// New returns an engine on a journal.
+func New(c Config) (*Engine, error) {
+	if c.Journal == nil {
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "an engine needs a journal"}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Engine{journal: c.Journal, log: c.Log, runs: map[string]*run{}}, nil
+}
+
+// Start begins a run: see engine.Engine.
+func (e *Engine) Start(ctx context.Context, s engine.Start) (string, error) {
+	r, err := e.begin(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	return r.id, nil
+}
+
+// Run begins a run and waits for its end. The end of ctx cancels the run, and
+// Run still waits for it to stop. The run that it returns comes with a nil
+// error, whatever its stop.
+func (e *Engine) Run(ctx context.Context, s engine.Start) (*engine.Run, error) {
+	r, err := e.begin(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		r.signal(engine.Signal{Cancel: true, Reason: "interrupted"})
+		<-r.done
+	}
+	return r.result, nil
+}
+
+func (e *Engine) begin(ctx context.Context, s engine.Start) (*run, error) {
+	if s.Run == "" {
+		s.Run = "run_" + ulid.Make().String()
+	}
+	if s.Session == "" {
+		s.Session = "ses_" + ulid.Make().String()
+	}
+	prior, err := e.sessionHistory(ctx, &s)
+	if err != nil {
+		return nil, err
+	}
+	r := newRun(e, s)
+	if r.x, err = engine.NewExecution(engine.Env{Now: time.Now, Log: e.log, Watch: r.feed.delta}, s, prior); err != nil {
+		return nil, err
+	}
+	if err := e.admit(r); err != nil {
+		return nil, err
+	}
+	if err := r.start(ctx); err != nil {
+		e.forget(r)
+		return nil, err
+	}
+	go r.drive()
+	return r, nil
+}
+
+func (e *Engine) admit(r *run) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return &kernel.Error{Code: kernel.CodeInternal, Message: "the engine is closed"}
+	}
+	if _, taken := e.runs[r.id]; taken {
+		return &kernel.Error{Code: kernel.CodeConflict, Message: "a run with this id is under way"}
+	}
+	e.runs[r.id] = r
+	e.wg.Add(1)
+	return nil
+}
+
+func (e *Engine) forget(r *run) {
+	e.mu.Lock()
+	delete(e.runs, r.id)
+	e.mu.Unlock()
+	e.wg.Done()
+}
+
+func (e *Engine) live(id string) *run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.runs[id]
+}
+
+// sessionHistory is what the session's earlier runs left, oldest first. A
+// session belongs to one tenant and user: the same id under another identity is
+// another session.
+func (e *Engine) sessionHistory(ctx context.Context, s *engine.Start) ([]kernel.Message, error) {
+	heads, err := e.journal.Heads(ctx, journal.Query{Session: s.Session})
+	if err != nil || len(heads) == 0 {
+		return nil, err
+	}
+	slices.Reverse(heads)
+	var prior []kernel.Message
+	for _, h := range heads {
+		if h.Tenant != s.Tenant || h.User != s.User {
+			continue
+		}
+		replay := engine.NewReplay(h.Run, prior)
+		if err := replay.Read(ctx, e.journal); err != nil {
+			return nil, err
+		}
+		replay.History.Close()
+		prior = replay.History.Messages()
+	}
+	return prior, nil
+}
+
+// Signal delivers a wish: see engine.Engine.
+func (e *Engine) Signal(ctx context.Context, id string, sig engine.Signal) error {
+	if r := e.live(id); r != nil {
+		r.signal(sig)
+		return nil
+	}
+	head, err := e.journal.Head(ctx, id)
+	if err != nil {
+		return err
+	}
+	if head.State == journal.Stopped {
+		return &kernel.Error{Code: kernel.CodeRunStopped, Message: "the run has stopped"}
+	}
+	return &kernel.Error{Code: kernel.CodeNotFound, Message: "this process does not drive the run"}
+}
+
+// Get reads a run: see engine.Engine. Its history is that of the run alone.
+func (e *Engine) Get(ctx context.Context, id string) (*engine.Run, error) {
+	return engine.Load(ctx, e.journal, id)
+}
+
+// List lists runs: see engine.Engine.
+func (e *Engine) List(ctx context.Context, q journal.Query) ([]journal.Head, error) {
+	return e.journal.Heads(ctx, q)
+}
+
+// Close cancels the runs under way, waits for them to stop, and refuses new
+// ones. The journal stays open.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	for _, r := range e.runs {
+		r.signal(engine.Signal{Cancel: true, Reason: "the engine was closed"})
+	}
+	e.mu.Unlock()
+	e.wg.Wait()
+	return nil
+}

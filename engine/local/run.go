@@ -1,0 +1,309 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// run is a run that this process drives. Its driving goroutine owns what does
+// not say shared.
+type run struct {
+	id      string  // shared
+	eng     *Engine // shared
+	x       *engine.Execution
+	head    journal.Head
+	pending []journal.Record // applied, not yet committed
+	ready   []kernel.Command // to execute once pending is committed
+	out     map[kernel.Seq]order
+
+	inbox   chan report        // shared
+	signals chan engine.Signal // shared
+	feed    *feed              // shared
+	done    chan struct{}      // shared; closed when the run has stopped
+	result  *engine.Run        // shared once done is closed
+}
+
+// order is a command that is out, and how to end it early.
+type order struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// report is what came of a command.
+type report struct {
+	cmd     kernel.Seq // 0: no command, a signal
+	event   kernel.Event
+	content engine.Content
+}
+
+func newRun(e *Engine, s engine.Start) *run {
+	return &run{
+		id: s.Run, eng: e,
+		head: journal.Head{
+			Run: s.Run, Session: s.Session, Tenant: s.Tenant, User: s.User,
+			State: journal.Running, Question: preview(s.Question), StartedAt: time.Now().UTC(),
+		},
+		out:     map[kernel.Seq]order{},
+		inbox:   make(chan report),
+		signals: make(chan engine.Signal, 1),
+		feed:    newFeed(),
+		done:    make(chan struct{}),
+	}
+}
+
+// preview is the start of a question, for lists.
+func preview(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	n := most
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}
+
+// signal delivers a wish. One that finds another still waiting is dropped:
+// cancelling twice is cancelling.
+func (r *run) signal(s engine.Signal) {
+	select {
+	case r.signals <- s:
+	default:
+	}
+}
+
+// start journals the beginning. Nothing has been executed when it fails.
+func (r *run) start(ctx context.Context) error {
+	event, content := r.x.Begin()
+	if err := r.take(event, content); err != nil {
+		return err
+	}
+	return r.flush(ctx)
+}
+
+// drive takes the run to its stop: commit, execute, wait for a report, again.
+func (r *run) drive() {
+	defer r.eng.forget(r)
+	defer r.close()
+	if err := r.loop(); err != nil {
+		r.fail(err)
+	}
+}
+
+func (r *run) loop() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.eng.log.Error("panic contained", "run", r.id, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+			err = &kernel.Error{Code: kernel.CodeInternal, Message: "the driver of the run panicked"}
+		}
+	}()
+	for r.x.State.Phase != kernel.PhaseStopped {
+		r.execute()
+		rep := r.wait()
+		if o, ok := r.out[rep.cmd]; ok {
+			o.cancel()
+			delete(r.out, rep.cmd)
+		}
+		if err := r.take(rep.event, rep.content); err != nil {
+			return err
+		}
+		if err := r.flush(context.Background()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) wait() report {
+	select {
+	case rep := <-r.inbox:
+		return rep
+	case s := <-r.signals:
+		return report{event: kernel.Cancelled{At: now(), By: s.By, Reason: s.Reason}}
+	}
+}
+
+// take applies an event and, at once, whatever only computes; what remains to
+// be executed waits in ready for the commit.
+func (r *run) take(e kernel.Event, c engine.Content) error {
+	queue, err := r.apply(e, c)
+	for err == nil && len(queue) > 0 {
+		cmd := queue[0]
+		var more []kernel.Command
+		more, err = r.order(cmd)
+		queue = append(queue[1:], more...)
+	}
+	return err
+}
+
+// order prepares the execution of one command, or executes it when it only
+// computes, and returns the commands that follow from that.
+func (r *run) order(cmd kernel.Command) ([]kernel.Command, error) {
+	switch c := cmd.(type) {
+	case kernel.Abort:
+		if o, ok := r.out[c.Cmd]; ok {
+			o.cancel()
+		}
+		return nil, nil
+	case kernel.Finish:
+		return nil, nil
+	case kernel.RunTool:
+		more, err := r.apply(kernel.CallStarted{At: now(), Cmd: c.Cmd, Call: c.Call.ID}, engine.Content{})
+		if err == nil {
+			r.prepare(c)
+		}
+		return more, err
+	}
+	task, pure := r.x.Task(cmd)
+	if !pure {
+		r.prepare(cmd)
+		return nil, nil
+	}
+	return r.apply(task(context.Background()))
+}
+
+// number is the number of a command that is executed after its commit.
+func number(c kernel.Command) kernel.Seq {
+	switch c := c.(type) {
+	case kernel.CallModel:
+		return c.Cmd
+	case kernel.DecideCall:
+		return c.Cmd
+	case kernel.AskHuman:
+		return c.Cmd
+	case kernel.RunTool:
+		return c.Cmd
+	case kernel.Verify:
+		return c.Cmd
+	case kernel.SetTimer:
+		return c.Cmd
+	}
+	panic(fmt.Sprintf("%T is not executed", c))
+}
+
+// prepare makes a command ready to be executed once its cause is committed.
+func (r *run) prepare(c kernel.Command) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.out[number(c)] = order{ctx, cancel}
+	r.ready = append(r.ready, c)
+}
+
+// apply takes the run one event further and keeps its record. An event that
+// nothing waits for any more is dropped.
+func (r *run) apply(e kernel.Event, c engine.Content) ([]kernel.Command, error) {
+	commands, err := r.x.Apply(e, c)
+	switch kernel.CodeOf(err) {
+	case "":
+	case kernel.CodeDuplicateReport, kernel.CodeRunStopped:
+		return nil, nil
+	default:
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	rec, err := c.Record(r.x.Seq, e)
+	if err != nil {
+		return nil, err
+	}
+	r.pending = append(r.pending, rec)
+	return commands, nil
+}
+
+// flush commits what was applied.
+func (r *run) flush(ctx context.Context) error {
+	if len(r.pending) == 0 {
+		return nil
+	}
+	s := &r.x.State
+	r.head.Turns = s.Turn
+	r.head.UpdatedAt = r.pending[len(r.pending)-1].At
+	if s.Outcome != nil {
+		r.head.State, r.head.Stop, r.head.Verified = journal.Stopped, s.Outcome.Stop, s.Outcome.Verified
+	}
+	if err := r.eng.journal.Append(ctx, r.head, r.pending); err != nil {
+		return err
+	}
+	r.head.LastSeq = r.x.Seq
+	r.pending = nil
+	r.feed.committed()
+	return nil
+}
+
+// execute starts what was waiting for the commit.
+func (r *run) execute() {
+	for _, c := range r.ready {
+		n := number(c)
+		ctx := r.out[n].ctx
+		if t, ok := c.(kernel.SetTimer); ok {
+			r.startTimer(ctx, t)
+			continue
+		}
+		task, _ := r.x.Task(c)
+		go func() {
+			event, content := task(ctx)
+			r.deliver(report{n, event, content})
+		}()
+	}
+	r.ready = r.ready[:0]
+}
+
+func (r *run) startTimer(ctx context.Context, t kernel.SetTimer) {
+	timer := time.AfterFunc(time.Until(time.Unix(0, int64(t.At))), func() {
+		r.deliver(report{t.Cmd, kernel.TimerFired{At: now(), Cmd: t.Cmd}, engine.Content{}})
+	})
+	context.AfterFunc(ctx, func() { timer.Stop() })
+}
+
+func now() kernel.Time { return kernel.Time(time.Now().UnixNano()) }
+
+// deliver hands a report to the run, unless the run has stopped.
+func (r *run) deliver(rep report) {
+	select {
+	case r.inbox <- rep:
+	case <-r.done:
+	}
+}
+
+// fail stops a run whose events cannot be applied or journaled. Its outcome is
+// host_error; it is journaled if the journal takes it after all.
+func (r *run) fail(err error) {
+	r.eng.log.Error("run failed", "run", r.id, "error", err)
+	code, detail := kernel.CodeOf(err), err.Error()
+	var e *kernel.Error
+	if errors.As(err, &e) {
+		detail = e.Message
+	}
+	if code == "" {
+		code = kernel.CodeInternal
+	}
+	if _, err := r.apply(kernel.HostFailed{At: now(), Code: code, Detail: detail}, engine.Content{}); err != nil {
+		r.eng.log.Error("run cannot be stopped in order", "run", r.id, "error", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := r.flush(ctx); err != nil {
+		r.eng.log.Error("the end of the run is not journaled", "run", r.id, "error", err)
+	}
+}
+
+// close ends whatever is still out and publishes the result.
+func (r *run) close() {
+	for _, o := range r.out {
+		o.cancel()
+	}
+	r.result = r.x.Snapshot(r.head)
+	close(r.done)
+	r.feed.end()
+}

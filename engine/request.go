@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+)
+
+// callModel sends one request. The messages are those of this moment: what is
+// committed later does not enter a request that is under way.
+func (x *Execution) callModel(c kernel.CallModel) Task {
+	req := &model.Request{
+		System: x.system, Tools: x.defs, Head: x.head,
+		Messages:  x.messages[:len(x.messages):len(x.messages)],
+		MaxTokens: c.MaxTokens,
+		Timeout:   x.agent.requestTimeout(),
+	}
+	return func(ctx context.Context) (kernel.Event, Content) {
+		reply, err := x.request(ctx, req)
+		if err != nil {
+			return kernel.ModelFailed{At: x.at(), Cmd: c.Cmd, Turn: c.Turn, Failure: failure(ctx, err)}, Content{}
+		}
+		return kernel.ModelReplied{At: x.at(), Cmd: c.Cmd, Turn: c.Turn, Reply: replyFacts(reply)}, Content{Message: stripCalls(&reply.Message)}
+	}
+}
+
+func (x *Execution) request(ctx context.Context, req *model.Request) (reply *model.Reply, err error) {
+	defer x.contain("the model adapter", &err)
+	reply, err = x.agent.Model.Call(ctx, req, x.watch)
+	if err == nil && reply == nil {
+		err = errors.New("the model adapter returned nothing")
+	}
+	return reply, err
+}
+
+// failure classifies an error of a Model. One that is not of its contract is a
+// fault of the adapter, and is not retried.
+func failure(ctx context.Context, err error) kernel.Failure {
+	f := kernel.Failure{Kind: kernel.FailInternal, Jitter: jitter()}
+	var e *model.Error
+	switch {
+	case errors.As(err, &e):
+		f.Kind, f.Status, f.RetryAfter, f.Usage = e.Kind, e.Status, e.RetryAfter, e.Usage
+	case ctx.Err() != nil:
+		f.Kind = kernel.FailAborted
+	}
+	return f
+}
+
+// replyFacts is what the kernel learns of a reply.
+func replyFacts(r *model.Reply) kernel.ReplyFacts {
+	f := kernel.ReplyFacts{Stop: r.Stop, Usage: r.Usage, Size: r.Size, Fault: r.Fault}
+	f.Blocks = make([]kernel.BlockFact, 0, len(r.Message.Blocks))
+	for i := range r.Message.Blocks {
+		b := &r.Message.Blocks[i]
+		fact := kernel.BlockFact{Kind: b.Kind, Size: len(b.Text)}
+		switch {
+		case b.Kind == kernel.BlockText:
+			fact.Blank = !strings.ContainsFunc(b.Text, visible)
+		case b.Call != nil:
+			fact.Size = len(b.Call.Arguments)
+			f.Calls = append(f.Calls, *b.Call)
+		case b.Private != nil:
+			fact.Size = len(b.Private.Data)
+			fact.Signed = b.Private.Signed
+		}
+		f.Blocks = append(f.Blocks, fact)
+	}
+	return f
+}
+
+func visible(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
+
+// stripCalls leaves the calls of a message to the event that reports it: they
+// are journaled once.
+func stripCalls(m *kernel.Message) *kernel.Message {
+	out := kernel.Message{Role: m.Role, Blocks: make([]kernel.Block, len(m.Blocks))}
+	for i, b := range m.Blocks {
+		b.Call = nil
+		out.Blocks[i] = b
+	}
+	return &out
+}

@@ -1,0 +1,97 @@
+// Package holdfast runs tool-calling agents that act on real systems: every
+// stop has a reason, every effect has a receipt, every claim has evidence.
+//
+// A model may ask; the host decides, executes, records and verifies. An
+// [Agent] is a value. [Open] gives a [Runtime], which journals every run:
+//
+//	rt, err := holdfast.Open(ctx, holdfast.Options{File: "runs.db"})
+//	run, err := rt.Run(ctx, agent, "What is 248 times 15?")
+//	fmt.Println(run.Outcome.Stop, run.Outcome.Verified, run.Answer)
+//
+// A run that ended is no success by that: look at its Stop and at Verified.
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/engine/local"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/journal/memory"
+	"github.com/holdfast-run/holdfast/journal/sqlite"
+)
+
+// The names of the engine that an embedding program needs most.
+type (
+	Agent  = engine.Agent
+	Start  = engine.Start
+	Run    = engine.Run
+	Update = engine.Update
+	Signal = engine.Signal
+)
+
+// Options of Open. The zero value keeps runs in memory and logs nothing.
+type Options struct {
+	// File is the SQLite file that keeps the runs. It is created when missing.
+	File string
+	// Journal keeps the runs instead of a file. The Runtime does not close it.
+	Journal journal.Journal
+	Log     *slog.Logger // nil: nothing is logged
+}
+
+// Runtime drives runs in this process. It is safe for concurrent use. Close
+// it after use.
+type Runtime struct {
+	*local.Engine
+	owned journal.Journal // nil: the caller's
+}
+
+// Open returns a Runtime. Its errors are those of the journal.
+func Open(ctx context.Context, o Options) (*Runtime, error) {
+	rt := &Runtime{}
+	j := o.Journal
+	if j == nil {
+		var err error
+		if j, err = openJournal(ctx, o.File); err != nil {
+			return nil, err
+		}
+		rt.owned = j
+	}
+	eng, err := local.New(local.Config{Journal: j, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	rt.Engine = eng
+	return rt, nil
+}
+
+func openJournal(ctx context.Context, file string) (journal.Journal, error) {
+	if file == "" {
+		return memory.New(), nil
+	}
+	return sqlite.Open(ctx, file, sqlite.Options{})
+}
+
+// Run asks an agent one question and waits for the run's stop. A nil error
+// says that the run was driven and journaled to its stop, not that it went
+// well. The end of ctx cancels the run.
+func (rt *Runtime) Run(ctx context.Context, agent *Agent, question string) (*Run, error) {
+	return rt.RunStart(ctx, Start{Agent: agent, Question: question})
+}
+
+// RunStart is Run with everything that a start can say.
+func (rt *Runtime) RunStart(ctx context.Context, s Start) (*Run, error) {
+	return rt.Engine.Run(ctx, s)
+}
+
+// Close cancels the runs under way, waits for them, and closes the journal
+// that Open made.
+func (rt *Runtime) Close() error {
+	err := rt.Engine.Close()
+	if rt.owned != nil {
+		err = errors.Join(err, rt.owned.Close())
+	}
+	return err
+}
