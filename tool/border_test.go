@@ -1,0 +1,277 @@
+package tool_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/tool"
+)
+
+type runFunc = func(context.Context, tool.Call) (tool.Result, error)
+
+func ofEffect(effect kernel.EffectClass, run runFunc) fake {
+	s := spec("deed", `{"type":"object"}`)
+	s.Effect = effect
+	return fake{spec: s, run: run}
+}
+
+func returning(r tool.Result, err error) runFunc {
+	return func(context.Context, tool.Call) (tool.Result, error) { return r, err }
+}
+
+// keyed has a business key.
+type keyed struct{ fake }
+
+func (keyed) Key(tool.Call) (string, error) { return "k", nil }
+
+const doubt = "the effect may have taken place; its outcome is unknown"
+
+// Row 64 and design section 5: what a return means, by class.
+func TestExecuteClassifies(t *testing.T) {
+	busy := &tool.Error{Message: "busy", Transient: true}
+	busyBefore := &tool.Error{Message: "busy", Transient: true, Disposition: kernel.DidNotHappen, Code: kernel.CodeConflict}
+	for _, tt := range []struct {
+		name   string
+		tool   tool.Tool
+		status kernel.Status
+		disp   kernel.Disposition
+		code   kernel.Code
+		text   string
+	}{
+		{"result", ofEffect(kernel.Once, returning(tool.Result{Text: "done"}, nil)), kernel.StatusOK, kernel.Landed, "", "done"},
+		{"own doubt", ofEffect(kernel.Once, returning(tool.Result{Text: "sent?", Disposition: kernel.InDoubt}, nil)), kernel.StatusOK, kernel.InDoubt, "", "sent?"},
+		{"no such disposition", ofEffect(kernel.Once, returning(tool.Result{Text: "x", Disposition: "perhaps"}, nil)), kernel.StatusOK, kernel.InDoubt, "", "x"},
+		{"empty result", ofEffect(kernel.Read, returning(tool.Result{Text: " \x00\n"}, nil)), kernel.StatusOK, kernel.Landed, "", "(no output)"},
+		{"error result", ofEffect(kernel.Once, returning(tool.Result{Text: "no", IsError: true}, nil)), kernel.StatusError, kernel.Landed, "", "no"},
+		{"error result of a read", ofEffect(kernel.Read, returning(tool.Result{Text: "no", IsError: true}, nil)), kernel.StatusError, kernel.DidNotHappen, "", "no"},
+
+		{"plain error", ofEffect(kernel.Once, returning(tool.Result{}, errors.New("boom"))), kernel.StatusError, kernel.InDoubt, tool.CodeFailed, doubt},
+		{"plain error, undeclared class", ofEffect("", returning(tool.Result{}, errors.New("boom"))), kernel.StatusError, kernel.InDoubt, tool.CodeFailed, doubt},
+		{"plain error of a read", ofEffect(kernel.Read, returning(tool.Result{}, errors.New("boom"))), kernel.StatusError, kernel.DidNotHappen, tool.CodeFailed, `{"status":"error","code":"TOOL_FAILED","message":"boom"}`},
+		{"kernel error", ofEffect(kernel.Idempotent, returning(tool.Result{}, &kernel.Error{Code: kernel.CodeNotFound, Message: "gone"})), kernel.StatusError, kernel.InDoubt, kernel.CodeNotFound, "gone; the effect may"},
+
+		{"transient", ofEffect(kernel.Once, returning(tool.Result{}, busy)), kernel.StatusError, kernel.InDoubt, tool.CodeFailed, doubt},
+		{"transient, wrapped", ofEffect(kernel.Once, returning(tool.Result{}, fmt.Errorf("call: %w", busyBefore))), kernel.StatusRetryable, kernel.DidNotHappen, kernel.CodeConflict, "busy"},
+		{"transient read", ofEffect(kernel.Read, returning(tool.Result{}, busy)), kernel.StatusRetryable, kernel.DidNotHappen, tool.CodeFailed, "busy"},
+		{"transient, idempotent", ofEffect(kernel.Idempotent, returning(tool.Result{}, busy)), kernel.StatusRetryable, kernel.InDoubt, tool.CodeFailed, doubt},
+		{"transient, keyed", keyed{ofEffect(kernel.Once, returning(tool.Result{}, busy))}, kernel.StatusRetryable, kernel.InDoubt, tool.CodeFailed, doubt},
+		{"permanent", ofEffect(kernel.Read, returning(tool.Result{}, &tool.Error{Message: "no"})), kernel.StatusError, kernel.DidNotHappen, tool.CodeFailed, "no"},
+		{"fatal", ofEffect(kernel.Once, returning(tool.Result{}, &tool.Error{Message: "lost", Fatal: true, Transient: true, Disposition: kernel.DidNotHappen})), kernel.StatusFatal, kernel.DidNotHappen, tool.CodeFailed, "lost"},
+		{"landed, then failed", ofEffect(kernel.Once, returning(tool.Result{}, &tool.Error{Message: "sent, no receipt", Disposition: kernel.Landed})), kernel.StatusError, kernel.Landed, tool.CodeFailed, "sent, no receipt"},
+		{"text of its own", ofEffect(kernel.Once, returning(tool.Result{Text: "half of it", Data: json.RawMessage(`1`)}, &tool.Error{Code: tool.CodeTimeout})), kernel.StatusError, kernel.InDoubt, tool.CodeTimeout, "half of it"},
+
+		{"panic", ofEffect(kernel.Once, func(context.Context, tool.Call) (tool.Result, error) { panic("secret") }), kernel.StatusError, kernel.InDoubt, kernel.CodeInternal, doubt},
+		{"panic of a read", ofEffect(kernel.Read, func(context.Context, tool.Call) (tool.Result, error) { panic("secret") }), kernel.StatusError, kernel.DidNotHappen, kernel.CodeInternal, "failed unexpectedly"},
+		{"goexit", ofEffect(kernel.Once, func(context.Context, tool.Call) (tool.Result, error) { runtime.Goexit(); panic("no") }), kernel.StatusError, kernel.InDoubt, kernel.CodeInternal, doubt},
+		{"error that panics", ofEffect(kernel.Once, returning(tool.Result{}, (*tool.Error)(nil))), kernel.StatusError, kernel.InDoubt, kernel.CodeInternal, doubt},
+		{"nil tool", (*classified)(nil), kernel.StatusError, kernel.DidNotHappen, kernel.CodeInternal, "cannot describe itself"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := tool.Border{}.Execute(t.Context(), tt.tool, tool.Call{})
+			if o.Facts.Status != tt.status || o.Facts.Disposition != tt.disp || o.Facts.Code != tt.code {
+				t.Errorf("facts %+v, want %s %s %q", o.Facts, tt.status, tt.disp, tt.code)
+			}
+			if !strings.Contains(o.Text, tt.text) || strings.Contains(o.Text, "secret") {
+				t.Errorf("text %q, want %q", o.Text, tt.text)
+			}
+			if tt.disp != kernel.InDoubt && strings.Contains(o.Text, "unknown") {
+				t.Errorf("text %q doubts what is known", o.Text)
+			}
+			if o.IsError != (tt.status != kernel.StatusOK) || o.Facts.Size != len(o.Text) || o.Facts.Digest == "" {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+// Report A36: one of two parallel calls dereferences nil.
+func TestExecuteContainsAPanic(t *testing.T) {
+	var log bytes.Buffer
+	b := tool.Border{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	bothStarted := make(chan struct{})
+	var started sync.WaitGroup
+	started.Add(2)
+	go func() { started.Wait(); close(bothStarted) }()
+	arrive := func() { started.Done(); <-bothStarted }
+
+	bad := ofEffect(kernel.Read, func(context.Context, tool.Call) (tool.Result, error) {
+		arrive()
+		var p *tool.Result
+		return *p, nil
+	})
+	good := ofEffect(kernel.Read, func(context.Context, tool.Call) (tool.Result, error) {
+		arrive()
+		return tool.Result{Text: "fine"}, nil
+	})
+	var outcomes [2]tool.Outcome
+	var wg sync.WaitGroup
+	for i, tl := range []tool.Tool{bad, good} {
+		wg.Go(func() {
+			outcomes[i] = b.Execute(t.Context(), tl, tool.Call{ID: fmt.Sprint("call_", i), Run: "r1", Arguments: json.RawMessage(`{"k":"hunter2"}`)})
+		})
+	}
+	wg.Wait()
+	if o := outcomes[0]; !o.IsError || o.Facts.Code != kernel.CodeInternal || strings.Contains(o.Text, "goroutine") || strings.Contains(o.Text, ".go") {
+		t.Errorf("the panicking call: %+v", o)
+	}
+	if outcomes[1].Text != "fine" {
+		t.Errorf("the other call: %+v", outcomes[1])
+	}
+	if got := log.String(); !strings.Contains(got, "border_test.go") || !strings.Contains(got, "call_0") || strings.Contains(got, "hunter2") {
+		t.Errorf("log %q", got)
+	}
+}
+
+func TestExecuteTimeout(t *testing.T) {
+	wait := func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		<-ctx.Done()
+		return tool.Result{}, ctx.Err()
+	}
+	for _, tt := range []struct {
+		effect kernel.EffectClass
+		disp   kernel.Disposition
+	}{{kernel.Read, kernel.DidNotHappen}, {kernel.Once, kernel.InDoubt}} {
+		tl := ofEffect(tt.effect, wait)
+		tl.spec.Limits.Timeout = time.Millisecond
+		o := tool.Border{}.Execute(t.Context(), tl, tool.Call{})
+		if o.Facts.Code != tool.CodeTimeout || o.Facts.Disposition != tt.disp || !strings.Contains(o.Text, "timed out after 1ms") {
+			t.Errorf("%s: %+v", tt.effect, o)
+		}
+		if strings.Contains(o.Text, doubt) != (tt.disp == kernel.InDoubt) {
+			t.Errorf("%s: text %q", tt.effect, o.Text)
+		}
+	}
+}
+
+// A result that comes within the grace is a fact, late as it is.
+func TestExecuteKeepsALateResult(t *testing.T) {
+	tl := ofEffect(kernel.Once, func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		<-ctx.Done()
+		return tool.Result{Text: "sent"}, nil
+	})
+	tl.spec.Limits.Timeout = time.Millisecond
+	if o := (tool.Border{}).Execute(t.Context(), tl, tool.Call{}); o.Text != "sent" || o.Facts.Disposition != kernel.Landed {
+		t.Errorf("%+v", o)
+	}
+}
+
+// Report A11's wording: interrupted is neither refused nor proven harmless.
+func TestExecuteInterrupted(t *testing.T) {
+	for _, tt := range []struct {
+		effect kernel.EffectClass
+		disp   kernel.Disposition
+		text   string
+	}{
+		{kernel.Read, kernel.DidNotHappen, `"interrupted"`},
+		{kernel.Once, kernel.InDoubt, `"interrupted: may have taken effect"`},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		tl := ofEffect(tt.effect, func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			cancel()
+			<-ctx.Done()
+			return tool.Result{}, fmt.Errorf("stopped: %w", ctx.Err())
+		})
+		o := tool.Border{}.Execute(ctx, tl, tool.Call{})
+		if o.Facts.Code != kernel.CodeCancelled || o.Facts.Disposition != tt.disp || !strings.Contains(o.Text, tt.text) {
+			t.Errorf("%s: %+v", tt.effect, o)
+		}
+	}
+}
+
+// Row 54: nothing begins after the end.
+func TestExecuteAfterTheEnd(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	for _, tt := range []struct {
+		ctx  context.Context
+		code kernel.Code
+	}{{cancelled, kernel.CodeCancelled}, {late, tool.CodeTimeout}} {
+		ran := false
+		tl := ofEffect(kernel.Once, func(context.Context, tool.Call) (tool.Result, error) { ran = true; return tool.Result{}, nil })
+		o := tool.Border{}.Execute(tt.ctx, tl, tool.Call{})
+		if ran || o.Facts.Disposition != kernel.DidNotHappen || o.Facts.Code != tt.code || !o.IsError {
+			t.Errorf("ran %v, %+v", ran, o)
+		}
+	}
+}
+
+// A tool that ignores its context does not hold up the run.
+func TestExecuteAbandons(t *testing.T) {
+	var log bytes.Buffer
+	release, ended := make(chan struct{}), make(chan struct{})
+	tl := ofEffect(kernel.Once, func(context.Context, tool.Call) (tool.Result, error) {
+		defer close(ended)
+		<-release
+		return tool.Result{Text: "too late"}, nil
+	})
+	tl.spec.Limits.Timeout = time.Millisecond
+	b := tool.Border{Grace: time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	o := b.Execute(t.Context(), tl, tool.Call{ID: "call_7"})
+	if o.Facts.Code != tool.CodeTimeout || o.Facts.Disposition != kernel.InDoubt || !strings.Contains(o.Text, doubt) {
+		t.Errorf("%+v", o)
+	}
+	if !strings.Contains(log.String(), "tool abandoned") || !strings.Contains(log.String(), "call_7") {
+		t.Errorf("log %q", log.String())
+	}
+	close(release)
+	<-ended
+}
+
+// Reports A19 (e) and A28: whatever a tool returns is bounded and clean.
+func TestExecuteBoundsResults(t *testing.T) {
+	tl := ofEffect(kernel.Read, returning(tool.Result{Text: "\x1b[31m" + strings.Repeat("汉", 20000) + "\xff"}, nil))
+	tl.spec.Limits.MaxResult = 1000
+	o := tool.Border{}.Execute(t.Context(), tl, tool.Call{})
+	want := int64(3*20000 + 3)
+	checkExcerpt(t, strings.TrimSuffix(o.Text, "\ufffd")+"", o.Facts.Omitted+3, 1000, int(want))
+	if !strings.HasSuffix(o.Text, "汉\ufffd") {
+		t.Errorf("tail %q", o.Text[len(o.Text)-10:])
+	}
+
+	long := errors.New(strings.Repeat(`"`, 100_000))
+	failing := ofEffect(kernel.Once, returning(tool.Result{}, long))
+	failing.spec.Limits.MaxResult = 4096
+	if o := (tool.Border{}).Execute(t.Context(), failing, tool.Call{}); len(o.Text) > 4096 || !json.Valid([]byte(o.Text)) && o.Facts.Omitted == 0 {
+		t.Errorf("error text of %d bytes", len(o.Text))
+	}
+}
+
+func TestExecuteDropsFactsThatAreNotJSON(t *testing.T) {
+	big := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
+	for name, data := range map[string]json.RawMessage{"broken": json.RawMessage(`{`), "bytes": json.RawMessage("\"\xff\""), "big": big} {
+		o := tool.Border{}.Execute(t.Context(), ofEffect(kernel.Read, returning(tool.Result{Text: "x", Data: data}, nil)), tool.Call{})
+		if o.Data != nil || len(o.Warnings) != 1 || o.Text != "x" {
+			t.Errorf("%s: %d bytes of data, warnings %q", name, len(o.Data), o.Warnings)
+		}
+	}
+	o := tool.Border{}.Execute(t.Context(), ofEffect(kernel.Read, returning(tool.Result{Text: "x", Data: json.RawMessage(`{"a":1}`)}, nil)), tool.Call{})
+	if string(o.Data) != `{"a":1}` || o.Warnings != nil {
+		t.Errorf("%+v", o)
+	}
+}
+
+// Row 32: identity and the like reach the tool as the host gave them.
+func TestExecutePassesTheCall(t *testing.T) {
+	want := tool.Call{ID: "c", Run: "r", Session: "s", Tenant: "t", User: "u", Turn: 2, Attempt: 1, Key: "k"}
+	tl := ofEffect(kernel.Read, func(ctx context.Context, c tool.Call) (tool.Result, error) {
+		if _, ok := ctx.Deadline(); !ok {
+			t.Error("the tool has no deadline")
+		}
+		return tool.Result{Text: fmt.Sprintf("%+v", c)}, nil
+	})
+	if o := (tool.Border{}).Execute(t.Context(), tl, want); o.Text != fmt.Sprintf("%+v", want) {
+		t.Errorf("call %s", o.Text)
+	}
+}

@@ -1,0 +1,143 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// Func makes a Tool of a typed Go function. In is a struct; where spec has no
+// Schema it is inferred from In: every field is required but for pointers and
+// fields with omitempty or omitzero, no other arguments are allowed, and a
+// `jsonschema:"…"` tag is the argument's description. For ranges, patterns and
+// the like write the Schema yourself.
+//
+// The model is told {"status":"completed","result":Out}, and verifiers get Out
+// as Data. An Out of type Result is returned as it is. An error is told as
+// the contract of Tool says. A result that JSON has no form for, such as NaN,
+// is an error result whose effect has landed. Func returns CONFIGURATION where
+// NewSet would.
+func Func[In, Out any](spec Spec, fn func(ctx context.Context, c Call, in In) (Out, error)) (Tool, error) {
+	if spec.Schema == nil {
+		inferred, err := inferSchema(reflect.TypeFor[In]())
+		if err != nil {
+			return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "tool " + showName(spec.Name) + ": " + err.Error()}
+		}
+		spec.Schema = inferred
+	}
+	if fn == nil {
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "tool " + showName(spec.Name) + ": the function is missing"}
+	}
+	spec, _, err := register(spec)
+	if err != nil {
+		return nil, err
+	}
+	return &function[In, Out]{spec: spec, fn: fn}, nil
+}
+
+type function[In, Out any] struct {
+	spec Spec
+	fn   func(context.Context, Call, In) (Out, error)
+}
+
+func (f *function[In, Out]) Spec() Spec { return f.spec }
+
+func (f *function[In, Out]) Run(ctx context.Context, c Call) (Result, error) {
+	var in In
+	if err := decodeStrictly(c.Arguments, &in); err != nil {
+		return Result{}, err
+	}
+	out, err := f.fn(ctx, c, in)
+	r, isResult := any(out).(Result)
+	switch {
+	case isResult:
+		return r, err
+	case err != nil:
+		return Result{}, err
+	}
+	return completed(out), nil
+}
+
+// completed is the result of a call that came to out.
+func completed(out any) Result {
+	data, err := encode(out)
+	if err != nil {
+		text := errorText(kernel.CodeInternal, "the call completed, but its result has no JSON form")
+		return Result{Text: text, IsError: true, Disposition: kernel.Landed}
+	}
+	return Result{Text: `{"status":"completed","result":` + string(data) + `}`, Data: data, Disposition: kernel.Landed}
+}
+
+// errorText is what a model is told of a failure.
+func errorText(code kernel.Code, msg string) string {
+	b, err := encode(struct {
+		Status  string      `json:"status"`
+		Code    kernel.Code `json:"code"`
+		Message string      `json:"message"`
+	}{"error", code, msg})
+	if err != nil { // cannot happen: three strings
+		return `{"status":"error"}`
+	}
+	return string(b)
+}
+
+// encode marshals v without the escapes that only HTML needs.
+func encode(v any) (json.RawMessage, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// decodeStrictly decodes one JSON value into v: no unknown fields, nothing
+// behind it, no coercion. Its error proves that nothing happened.
+func decodeStrictly(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	dec.UseNumber()
+	err := dec.Decode(v)
+	if err == nil {
+		if _, err = dec.Token(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		err = errNoObject
+	}
+	return &Error{
+		Message:     decodeMessage(err),
+		Code:        kernel.CodeInvalidArgument,
+		Disposition: kernel.DidNotHappen,
+		Err:         err,
+	}
+}
+
+func decodeMessage(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) || wrong.Field == "" {
+		return "arguments do not have the form that the tool takes"
+	}
+	what := "of another type"
+	switch wrong.Type.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		what = "an integer within the range of the tool"
+	case reflect.Float32, reflect.Float64:
+		what = "a number"
+	case reflect.String:
+		what = "a string"
+	case reflect.Bool:
+		what = "true or false"
+	case reflect.Slice, reflect.Array:
+		what = "an array"
+	case reflect.Struct, reflect.Map:
+		what = "an object"
+	}
+	return showName(wrong.Field) + " must be " + what
+}

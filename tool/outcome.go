@@ -1,0 +1,151 @@
+package tool
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// maxData bounds the facts of a result, in bytes.
+const maxData = 1 << 20
+
+// noOutput is what a model is told of a result without text: several wires
+// refuse an empty one.
+const noOutput = "(no output)"
+
+// Outcome is what came of a call, fit for a model and a journal.
+type Outcome struct {
+	// Text is clean (see Clean), not blank and within the tool's limit. A
+	// failure reads {"status":"error","code":…,"message":…} unless the tool
+	// gave a text of its own.
+	Text     string
+	IsError  bool
+	Data     json.RawMessage // valid JSON, or nil
+	Facts    kernel.ResultFacts
+	Warnings []string
+}
+
+// failure is an error that was understood.
+type failure struct {
+	code        kernel.Code
+	message     string
+	disposition kernel.Disposition
+	status      kernel.Status // empty: StatusError
+	result      Result        // what the tool gave beside it
+}
+
+// succeed is the outcome of a call that returned no error.
+func (k traits) succeed(r Result) Outcome {
+	facts := kernel.ResultFacts{Status: kernel.StatusOK, Disposition: k.settle(r.Disposition, kernel.Landed)}
+	if r.IsError {
+		facts.Status = kernel.StatusError
+		if k.isRead() {
+			facts.Disposition = k.settle(r.Disposition, kernel.DidNotHappen)
+		}
+	}
+	return k.outcome(r.Text, r.IsError, r.Data, facts)
+}
+
+// failWith is the outcome of a call that returned an error. caller is the
+// context of the run and own that of the call.
+func (k traits) failWith(caller, own context.Context, r returned) Outcome {
+	var classified *Error
+	if !errors.As(r.err, &classified) {
+		if own.Err() != nil {
+			return k.fail(k.ended(caller))
+		}
+		return k.fail(k.plain(r.err))
+	}
+	f := failure{
+		code:        classified.Code,
+		message:     classified.Message,
+		disposition: k.settle(classified.Disposition, k.unproven()),
+		result:      r.result,
+	}
+	if f.code == "" {
+		f.code = CodeFailed
+	}
+	if f.disposition == kernel.InDoubt {
+		f.message += unknownOutcome
+	}
+	switch {
+	case classified.Fatal:
+		f.status = kernel.StatusFatal
+	case classified.Transient && (f.disposition == kernel.DidNotHappen || k.isRead() || k.keyed):
+		f.status = kernel.StatusRetryable
+	}
+	return k.fail(f)
+}
+
+// plain is the failure of an error that says nothing of its effect.
+func (k traits) plain(err error) failure {
+	code, msg := CodeFailed, err.Error()
+	var ke *kernel.Error
+	if errors.As(err, &ke) {
+		code, msg = ke.Code, ke.Message
+	}
+	if blank(msg) {
+		msg = "the tool failed"
+	}
+	return k.doubtful(code, msg)
+}
+
+// unproven is the disposition of a failure that says nothing of it.
+func (k traits) unproven() kernel.Disposition {
+	if k.isRead() {
+		return kernel.DidNotHappen
+	}
+	return kernel.InDoubt
+}
+
+// settle takes a tool's word where it is one, else the default. A read has no
+// effect that could be in doubt.
+func (k traits) settle(given, otherwise kernel.Disposition) kernel.Disposition {
+	switch given {
+	case "":
+		return otherwise
+	case kernel.Landed, kernel.DidNotHappen:
+		return given
+	}
+	return k.unproven()
+}
+
+func (k traits) fail(f failure) Outcome {
+	text := f.result.Text
+	if blank(text) {
+		// Half of the room for the words leaves the other half for escapes.
+		msg, _ := Bound(Clean(f.message), k.limits.MaxResult/2)
+		text = errorText(f.code, msg)
+	}
+	if f.status == "" {
+		f.status = kernel.StatusError
+	}
+	return k.outcome(text, true, f.result.Data, kernel.ResultFacts{
+		Status: f.status, Disposition: f.disposition, Code: f.code,
+	})
+}
+
+// outcome cleans and bounds what goes out, and counts it.
+func (k traits) outcome(text string, isError bool, data json.RawMessage, facts kernel.ResultFacts) Outcome {
+	o := Outcome{IsError: isError, Facts: facts}
+	if o.Text, o.Facts.Omitted = Bound(Clean(text), k.limits.MaxResult); blank(o.Text) {
+		o.Text = noOutput
+	}
+	digest := sha256.Sum256([]byte(o.Text))
+	o.Facts.Digest, o.Facts.Size = hex.EncodeToString(digest[:]), len(o.Text)
+	switch {
+	case data == nil:
+	case len(data) > maxData:
+		o.Warnings = append(o.Warnings, "the facts of a result were dropped: over 1 MiB")
+	case !utf8.Valid(data) || !json.Valid(data):
+		o.Warnings = append(o.Warnings, "the facts of a result were dropped: not JSON")
+	default:
+		o.Data = data
+	}
+	return o
+}

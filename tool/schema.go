@@ -1,0 +1,160 @@
+package tool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/message"
+
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+const draft2020 = "https://json-schema.org/draft/2020-12/schema"
+
+// schema checks arguments. It is safe for concurrent use.
+type schema struct {
+	compiled *jsonschema.Schema
+}
+
+// compileSchema compiles the schema of a tool's arguments: draft 2020-12, type
+// object, no reference that leaves it.
+func compileSchema(raw json.RawMessage) (*schema, error) {
+	doc, err := parseObject(raw)
+	if err != nil {
+		return nil, errors.New("the schema is no JSON object: " + err.Error())
+	}
+	if d, ok := doc["$schema"]; ok && d != draft2020 && d != draft2020+"#" {
+		return nil, errors.New("the schema must be of JSON Schema 2020-12")
+	}
+	if doc["type"] != "object" {
+		return nil, errors.New(`the schema must say "type": "object"`)
+	}
+	const url = "tool:///schema"
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noLoader{})
+	c.RegisterVocabulary(exactIntegers())
+	c.AssertVocabs()
+	if err := c.AddResource(url, doc); err != nil {
+		return nil, fmt.Errorf("the schema cannot be read: %w", err)
+	}
+	compiled, err := c.Compile(url)
+	if err != nil {
+		return nil, fmt.Errorf("the schema does not compile: %w", err)
+	}
+	return &schema{compiled: compiled}, nil
+}
+
+// check validates args. Its error is INVALID_ARGUMENT in plain words.
+func (s *schema) check(args []byte) (err error) {
+	v, err := parseObject(args)
+	if err != nil {
+		return invalid(err.Error())
+	}
+	// The validator is other people's code on a model's input: what it cannot
+	// judge is not valid.
+	defer func() {
+		if recover() != nil {
+			err = invalid("arguments could not be checked")
+		}
+	}()
+	if err := s.compiled.Validate(v); err != nil {
+		var ve *jsonschema.ValidationError
+		if errors.As(err, &ve) {
+			return invalid(explain(ve))
+		}
+		return invalid("arguments could not be checked")
+	}
+	return nil
+}
+
+// argumentNames lists the top-level arguments that the schema speaks of, also
+// through references and combinations.
+func (s *schema) argumentNames() []string {
+	var names []string
+	seen := map[*jsonschema.Schema]bool{}
+	var walk func(...*jsonschema.Schema)
+	walk = func(schemas ...*jsonschema.Schema) {
+		for _, c := range schemas {
+			if c == nil || seen[c] {
+				continue
+			}
+			seen[c] = true
+			for name := range c.Properties {
+				names = append(names, name)
+			}
+			names = append(names, c.Required...)
+			walk(c.Ref, c.If, c.Then, c.Else, c.Not)
+			walk(c.AllOf...)
+			walk(c.AnyOf...)
+			walk(c.OneOf...)
+			for _, d := range c.DependentSchemas {
+				walk(d)
+			}
+		}
+	}
+	walk(s.compiled)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func invalid(msg string) error {
+	return &kernel.Error{
+		Code:    kernel.CodeInvalidArgument,
+		Message: msg,
+		Hint:    "Send the call again with arguments that fit the tool's schema.",
+	}
+}
+
+// noLoader refuses every reference outside the schema: a schema never makes
+// the host read a file or open a connection.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) {
+	return nil, errors.New("references outside the schema are not allowed")
+}
+
+// exactIntegers adds to draft 2020-12 what this module means by an integer: a
+// number written as one. The draft alone takes 1.0 and 1e0 for integers.
+func exactIntegers() *jsonschema.Vocabulary {
+	return &jsonschema.Vocabulary{
+		URL: "tool:///exact-integers",
+		Compile: func(_ *jsonschema.CompilerContext, obj map[string]any) (jsonschema.SchemaExt, error) {
+			if demandsInteger(obj["type"]) {
+				return exactInteger{}, nil
+			}
+			return nil, nil
+		},
+	}
+}
+
+// demandsInteger reports whether a type keyword lets integers in and no other
+// numbers.
+func demandsInteger(typ any) bool {
+	switch typ := typ.(type) {
+	case string:
+		return typ == "integer"
+	case []any:
+		return slices.Contains(typ, any("integer")) && !slices.Contains(typ, any("number"))
+	}
+	return false
+}
+
+type exactInteger struct{}
+
+func (exactInteger) Validate(ctx *jsonschema.ValidatorContext, v any) {
+	if n, ok := v.(json.Number); ok && strings.ContainsAny(string(n), ".eE") {
+		ctx.AddError(inexact{})
+	}
+}
+
+// inexact is the finding that an integer is not written as one.
+type inexact struct{}
+
+func (inexact) KeywordPath() []string { return []string{"type"} }
+
+func (inexact) LocalizedString(*message.Printer) string { return "must be an integer" }
