@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/verify"
 )
 
 // Engine drives runs. Implementations are safe for concurrent use.
@@ -65,4 +66,5 @@ type Run struct {
 	Outcome *kernel.Outcome // nil: not stopped
 	Answer  string          // text of the last committed reply, when it is the answer
 	History []kernel.Message
+	Results []verify.Result // of the calls that ran, in order
 }

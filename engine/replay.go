@@ -156,7 +156,7 @@ func (r *Replay) Fold(records []journal.Record) error {
 
 // Snapshot is the run as it stands, under its head.
 func (r *Replay) Snapshot(head journal.Head) *Run {
-	run := &Run{Head: head, State: r.State, Outcome: r.State.Outcome, History: r.History.Messages()}
+	run := &Run{Head: head, State: r.State, Outcome: r.State.Outcome, History: r.History.Messages(), Results: r.Results}
 	if run.Outcome != nil && run.Outcome.Answered {
 		run.Answer = r.Answer
 	}

@@ -1,0 +1,131 @@
+package local_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/tool"
+)
+
+var overloaded = model.Error{Kind: kernel.FailStatus, Status: 529}
+
+// Case 24: a tool that ran is not entered again by a retry of the request.
+func TestRetryDoesNotReenterTheTool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n counter
+		m := &script{steps: []step{calls(call("a", "look", `{}`)), fails(overloaded), says("done")}}
+		r := run(t, &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: allowAll{}})
+		wantStop(t, r, kernel.StopAnswered, "")
+		if n.count("look") != 1 || r.Outcome.Requests != 3 || r.Outcome.Turns != 2 {
+			t.Errorf("ran %d times; outcome %+v", n.count("look"), r.Outcome)
+		}
+		if r.Outcome.FirstBad != "" {
+			t.Errorf("first bad %s after the request was recovered", r.Outcome.FirstBad)
+		}
+	})
+}
+
+// Case 20: four sends and three waits, then request_budget.
+func TestRequestBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		m := &script{steps: []step{fails(overloaded), fails(overloaded), fails(overloaded), fails(overloaded)}}
+		r := run(t, &engine.Agent{Model: m})
+		wantStop(t, r, kernel.StopModelError, "request_budget")
+		waited := time.Since(begun)
+		if r.Outcome.Requests != 4 || waited != r.State.Waited || waited < 1750*time.Millisecond || waited > 2187500*time.Microsecond {
+			t.Errorf("%d requests, waited %s of planned %s", r.Outcome.Requests, waited, r.State.Waited)
+		}
+	})
+}
+
+// Case 15: a reply after the deadline runs nothing. The deadline ends the
+// request, and the reply that comes all the same is too late.
+func TestLateReplyRunsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n counter
+		late := func(ctx context.Context, req *model.Request) (*model.Reply, error) {
+			time.Sleep(10 * time.Second) // virtual; deaf to ctx
+			return calls(call("a", "look", `{}`))(ctx, req)
+		}
+		m := &script{steps: []step{late}}
+		r := run(t, &engine.Agent{
+			Model: m, Tools: tools(t, n.tool("look")), Policy: allowAll{},
+			Limits: limits(func(l *kernel.Limits) { l.Deadline = 5 * time.Second }),
+		})
+		wantStop(t, r, kernel.StopDeadline, "")
+		if n.count("look") != 0 || len(r.History) != 1 {
+			t.Errorf("ran %d times, history of %d", n.count("look"), len(r.History))
+		}
+		if r.Outcome.Usage.Input != 10 {
+			t.Error("what the late reply used is not counted")
+		}
+	})
+}
+
+// The deadline ends a running tool, and answers every call.
+func TestDeadlineEndsTheTool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := probe{name: "slow", effect: kernel.Once, run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			<-ctx.Done()
+			return tool.Result{}, ctx.Err()
+		}}
+		m := &script{steps: []step{calls(call("a", "slow", `{}`), call("b", "slow", `{}`))}}
+		r := run(t, &engine.Agent{
+			Model: m, Tools: tools(t, slow), Policy: allowAll{},
+			Limits: limits(func(l *kernel.Limits) { l.Deadline = 5 * time.Second }),
+		})
+		wantStop(t, r, kernel.StopDeadline, "")
+		if got := results(r); len(got) != 2 || got[1] != "b: Not run: the run stopped before this call (deadline)." {
+			t.Errorf("results %q", got)
+		}
+		if d := r.State.Observations; d != 1 {
+			t.Errorf("%d observations", d)
+		}
+	})
+}
+
+// Case 26, row 64: a failure that is proved transient and without effect is
+// tried again, at most as often as the tool allows.
+func TestToolRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := &tool.Error{Message: "busy", Transient: true, Disposition: kernel.DidNotHappen}
+		runs := 0
+		flaky := probe{name: "flaky", effect: kernel.Once, tries: 3, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+			runs++
+			if c.Attempt != runs {
+				t.Errorf("attempt %d at run %d", c.Attempt, runs)
+			}
+			if runs < 3 {
+				return tool.Result{}, busy
+			}
+			return tool.Result{Text: "ok"}, nil
+		}}
+		m := &script{steps: []step{calls(call("a", "flaky", `{}`)), says("done")}}
+		r := run(t, &engine.Agent{Model: m, Tools: tools(t, flaky), Policy: allowAll{}})
+		wantStop(t, r, kernel.StopAnswered, "")
+		if got := results(r); runs != 3 || len(got) != 1 || got[0] != "a: ok" || r.State.Observations != 3 {
+			t.Errorf("%d runs, results %q", runs, got)
+		}
+	})
+}
+
+// A failure that leaves the effect in doubt is never tried again.
+func TestDoubtIsNotRetried(t *testing.T) {
+	runs := 0
+	broken := probe{name: "broken", effect: kernel.Once, tries: 3, run: func(context.Context, tool.Call) (tool.Result, error) {
+		runs++
+		return tool.Result{}, errForeign
+	}}
+	m := &script{steps: []step{calls(call("a", "broken", `{}`)), says("done")}}
+	r := run(t, &engine.Agent{Model: m, Tools: tools(t, broken), Policy: allowAll{}})
+	wantStop(t, r, kernel.StopAnswered, "")
+	if runs != 1 || r.Results[0].Disposition != kernel.InDoubt {
+		t.Errorf("%d runs, %+v", runs, r.Results)
+	}
+}
