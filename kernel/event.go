@@ -150,7 +150,8 @@ type Failure struct {
 	RetryAfter *time.Duration `json:"retry_after,omitempty"`
 	// Jitter is the share of the largest jitter to add, in 1/10,000: 0–10,000.
 	Jitter int `json:"jitter,omitempty"`
-	// Usage is what the provider reported before the answer broke off.
+	// Usage is what the provider reported before the answer broke off: a lower
+	// bound, which shows that it had begun. The reservation stays charged.
 	Usage *Usage `json:"usage,omitempty"`
 }
 

@@ -159,14 +159,14 @@ func (m *machine) expand() {
 
 func (m *machine) onModelFailed(e ModelFailed) error {
 	if !m.awaitsReport(e.Cmd) {
-		if m.Budget.late(e.Cmd, e.Failure.Usage) {
+		if m.Budget.late(e.Cmd, nil) {
 			return nil
 		}
 		return m.stale(e, e.Cmd)
 	}
 	m.Awaiting = 0
 	if e.Failure.charges() {
-		m.Budget.settle(e.Cmd, e.Failure.Usage)
+		m.Budget.settle(e.Cmd, nil) // what was reported is a lower bound at most
 	} else {
 		m.Budget.release()
 	}
