@@ -159,9 +159,6 @@ func (m *machine) expand() {
 
 func (m *machine) onModelFailed(e ModelFailed) error {
 	if !m.awaitsReport(e.Cmd) {
-		if m.Budget.late(e.Cmd, nil) {
-			return nil
-		}
 		return m.stale(e, e.Cmd)
 	}
 	m.Awaiting = 0
