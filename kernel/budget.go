@@ -90,9 +90,6 @@ func (b *Budget) late(cmd Seq, u *Usage) bool {
 		if h.Cmd != cmd {
 			continue
 		}
-		if u == nil || !u.plausible() {
-			return true
-		}
 		b.Open = append(b.Open[:i:i], b.Open[i+1:]...)
 		b.Held = b.Held.minus(h.Amount)
 		b.Usage = b.Usage.plus(*u)
