@@ -84,8 +84,11 @@ func (b *Budget) settle(cmd Seq, u *Usage) {
 }
 
 // late replaces what is held for a request by the usage that arrived after
-// all, once. It reports whether the request was held.
+// all, once. It reports whether it did.
 func (b *Budget) late(cmd Seq, u *Usage) bool {
+	if u == nil || !u.plausible() {
+		return false
+	}
 	for i, h := range b.Open {
 		if h.Cmd != cmd {
 			continue
