@@ -8,33 +8,47 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// Journal keeps runs. Implementations are safe for concurrent use.
+// Journal keeps runs. Implementations are safe for concurrent use, and keep
+// neither the slices that they return nor, after the record is read back,
+// different bytes from those that they were given.
 type Journal interface {
+	Reader
 	// Append adds records to a run and updates its head in one transaction,
 	// durable when it returns nil. The first record's Seq must follow the
 	// run's last one, from 1 and without a gap: otherwise CONFLICT, and nothing
-	// is written. Any other failure is LOCAL_STORAGE (or the context's error,
-	// after which the records may or may not be there).
+	// is written. What Check refuses is INVALID_ARGUMENT, as is a head whose
+	// Session, Tenant, User or StartedAt differs from that of the run's first
+	// append. Any other failure is LOCAL_STORAGE, or the context's error: after
+	// either the records may or may not be there, all of them or none.
+	//
+	// The journal may keep the slices inside records: never change their bytes.
 	Append(ctx context.Context, head Head, records []Record) error
+	// Close waits for appends under way and releases the journal. Appends and
+	// reads after it fail with LOCAL_STORAGE. Closing twice is harmless.
+	Close() error
+}
+
+// Reader reads runs. Any failure that a method does not name is LOCAL_STORAGE,
+// or the context's error; a negative limit is INVALID_ARGUMENT.
+type Reader interface {
 	// Read returns the records of a run with Seq greater than after, in order,
-	// at most limit (0: all). An unknown run is NOT_FOUND.
+	// at most limit (0: all). An unknown run is NOT_FOUND. The slice is the
+	// caller's; the bytes inside it may be shared and are never changed.
 	Read(ctx context.Context, run string, after int64, limit int) ([]Record, error)
 	// Head returns a run's head, or NOT_FOUND.
 	Head(ctx context.Context, run string) (Head, error)
-	// Heads returns the heads that match q, latest started first.
+	// Heads returns the heads that match q, latest started first; of those that
+	// started at the same instant, the greater run id first.
 	Heads(ctx context.Context, q Query) ([]Head, error)
-	// Close waits for appends under way and releases the journal. Appends and
-	// reads after it fail with LOCAL_STORAGE.
-	Close() error
 }
 
 // Record is one event of a run.
 type Record struct {
 	Seq     int64            // from 1
-	At      time.Time        // UTC
-	Kind    kernel.EventKind // of Payload
-	Payload []byte           // the event, as kernel.EncodeEvent wrote it
-	Content []byte           // what the event reports about; nil: nothing
+	At      time.Time        // UTC, to the nanosecond, from 1678 to 2262
+	Kind    kernel.EventKind // of Payload; not empty
+	Payload []byte           // the event, as kernel.EncodeEvent wrote it; not empty
+	Content []byte           // what the event reports about; nil: nothing, which is not the same as empty
 }
 
 // State says where a run is, for lists.
@@ -48,7 +62,7 @@ const (
 
 // Head is the one-row summary of a run.
 type Head struct {
-	Run       string
+	Run       string // not empty
 	Session   string
 	Tenant    string
 	User      string
@@ -56,10 +70,10 @@ type Head struct {
 	Stop      kernel.Stop    // when stopped
 	Verified  kernel.Verdict // when stopped
 	Turns     int
-	Question  string // its first 200 bytes or less, on a rune boundary
-	StartedAt time.Time
-	UpdatedAt time.Time
-	LastSeq   int64 // filled by the journal; ignored by Append
+	Question  string    // its first 200 bytes or less, on a rune boundary
+	StartedAt time.Time // UTC, to the nanosecond, from 1678 to 2262
+	UpdatedAt time.Time // likewise
+	LastSeq   int64     // filled by the journal; ignored by Append
 }
 
 // Query selects heads. Empty fields match everything.

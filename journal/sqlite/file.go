@@ -1,0 +1,135 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// file is the place of a journal.
+type file struct {
+	name string // as the caller wrote it, for messages
+	path string // absolute, so that a later chdir does not move new connections
+}
+
+// locate checks a path without touching the file.
+func locate(path string) (file, error) {
+	if path == "" || path == ":memory:" || strings.ContainsRune(path, 0) {
+		return file{}, &kernel.Error{
+			Code:    kernel.CodeConfiguration,
+			Message: fmt.Sprintf("%q is no path of a journal file", path),
+			Hint:    "name a file on a local disk",
+		}
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return file{}, &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the current folder is gone", Err: err}
+	}
+	return file{name: path, path: abs}, nil
+}
+
+// stat says whether the file exists, and refuses what is no file.
+func (f file) stat() (exists bool, err error) {
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, f.fault(err)
+	case !info.Mode().IsRegular():
+		return false, &kernel.Error{
+			Code:    kernel.CodeLocalStorage,
+			Message: fmt.Sprintf("%s is not a regular file", f.name),
+			Hint:    "name a file, not a folder or a device",
+		}
+	}
+	return true, nil
+}
+
+// create makes an empty file, and its folders, unless it is there. A file that
+// is there is not even opened: to close a descriptor of it would drop the locks
+// that this process holds on it through SQLite.
+func (f file) create() error {
+	exists, err := f.stat()
+	if err != nil || exists {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return f.fault(err)
+	}
+	created, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another process was faster
+	}
+	if err != nil {
+		return f.fault(err)
+	}
+	if err := created.Close(); err != nil {
+		return f.fault(err)
+	}
+	return nil
+}
+
+// inspect returns the version of the schema in the file, through a connection
+// that cannot write. A file that is not ours is an error.
+func (f file) inspect(ctx context.Context, o Options) (version int, err error) {
+	db, err := sql.Open("sqlite", f.readerDSN(o))
+	if err != nil {
+		return 0, err
+	}
+	version, err = schemaVersion(ctx, db, f, len(migrations()))
+	return version, errors.Join(err, db.Close())
+}
+
+// writable refuses a connection that SQLite has opened for reading only, as it
+// does by itself where the file's mode allows no more.
+func (f file) writable(connection any) error {
+	c, ok := connection.(interface {
+		IsReadOnly(schema string) (bool, error)
+	})
+	if !ok {
+		return &kernel.Error{Code: kernel.CodeInternal, Message: "the SQLite driver does not say whether a file is read-only"}
+	}
+	readOnly, err := c.IsReadOnly("main")
+	if err != nil || !readOnly {
+		return err
+	}
+	return &kernel.Error{
+		Code:    kernel.CodeLocalStorage,
+		Message: fmt.Sprintf("the journal %s is read-only", f.name),
+		Hint:    hintReadOnly,
+	}
+}
+
+// writerDSN is for a connection that writes an existing file.
+func (f file) writerDSN(o Options) string {
+	return f.dsn("rw", o,
+		"foreign_keys(1)",
+		"synchronous(FULL)",
+		"journal_size_limit(67108864)", // give back what a burst took
+	)
+}
+
+// readerDSN is for a connection that reads an existing file.
+func (f file) readerDSN(o Options) string {
+	return f.dsn("ro", o, "query_only(1)")
+}
+
+func (f file) dsn(mode string, o Options, pragmas ...string) string {
+	query := url.Values{
+		"mode":    {mode},
+		"_txlock": {"immediate"},
+		// First, so that the other pragmas wait for locks too.
+		"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", o.BusyTimeout.Milliseconds())}, pragmas...),
+	}
+	uri := url.URL{Scheme: "file", Path: f.path, RawQuery: query.Encode()}
+	return uri.String()
+}

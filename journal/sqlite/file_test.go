@@ -1,0 +1,352 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+func TestCreate(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a", "b", "journal.db")
+	j := mustOpen(t, path, Options{})
+	mustAppend(t, j, "r", 1, 1)
+	for name, want := range map[string]os.FileMode{
+		filepath.Join(dir, "a"):      os.ModeDir | 0o700,
+		filepath.Join(dir, "a", "b"): os.ModeDir | 0o700,
+		path:                         0o600,
+		path + "-wal":                0o600,
+		path + "-shm":                0o600,
+	} {
+		info, err := os.Stat(name)
+		if err != nil || info.Mode() != want {
+			t.Errorf("%s: mode %v, %v; want %v", name, info.Mode(), err, want)
+		}
+	}
+}
+
+// A name is a name, whatever it means in a URI, and it stays good after a
+// change of the current folder.
+func TestNames(t *testing.T) {
+	for _, name := range []string{"a b.db", "a?mode=memory&x=1", "50%25.db", "#1.db", "运行.db", "file:x.db", "-"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Chdir(dir)
+			j := mustOpen(t, name, Options{})
+			t.Chdir("/")
+			mustAppend(t, j, "r", 1, 1)
+			wantRecords(t, j, "r", 1)
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for _, name := range []string{"", ":memory:", "a\x00b"} {
+		_, err := Open(t.Context(), name, Options{})
+		wantCode(t, err, kernel.CodeConfiguration)
+		_, err = OpenReader(t.Context(), name, Options{})
+		wantCode(t, err, kernel.CodeConfiguration)
+	}
+}
+
+// A file is in one piece after Close: the log is folded in.
+func TestCloseLeavesOneFile(t *testing.T) {
+	path := newPath(t)
+	closed(t, path)
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("after Close there are %v, %v; want one file", entries, err)
+	}
+}
+
+// Report A43 (a): a newer schema is refused, and not a byte of it changes, with
+// a log beside it or without.
+func TestNewerSchema(t *testing.T) {
+	source := newPath(t)
+	closed(t, source)
+	raw := mustRaw(t, source)
+	raw.SetMaxOpenConns(1)
+	mustExec(t, raw, "PRAGMA wal_autocheckpoint = 0")
+	mustExec(t, raw, "PRAGMA user_version = 99")
+	logged := newPath(t) // as a crash of the newer version leaves it
+	copyFile(t, source, logged)
+	copyFile(t, source+"-wal", logged+"-wal")
+	if err := raw.Close(); err != nil { // folds the log in
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{"in one file": source, "with a log": logged} {
+		t.Run(name, func(t *testing.T) {
+			before := snapshot(t, path)
+			_, err := Open(t.Context(), path, Options{})
+			wantCode(t, err, kernel.CodeVersion)
+			_, err = OpenReader(t.Context(), path, Options{})
+			wantCode(t, err, kernel.CodeVersion)
+			if !bytes.Equal(before, snapshot(t, path)) {
+				t.Error("the refused file was changed")
+			}
+		})
+	}
+}
+
+// A file that is not ours is refused and left as it is.
+func TestForeignFile(t *testing.T) {
+	for name, make := range map[string]func(t *testing.T, path string){
+		"is the database of another application":  func(t *testing.T, path string) { rawFile(t, path, "CREATE TABLE bookmarks (url TEXT)") },
+		"is the database of another application ": func(t *testing.T, path string) { rawFile(t, path, "PRAGMA application_id = 77") },
+		"is not a SQLite database": func(t *testing.T, path string) {
+			if err := os.WriteFile(path, []byte(strings.Repeat("Dear diary. ", 1000)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := newPath(t)
+			make(t, path)
+			before := snapshot(t, path)
+			_, err := Open(t.Context(), path, Options{})
+			wantLocalStorage(t, err, path, strings.TrimSpace(name))
+			_, err = OpenReader(t.Context(), path, Options{})
+			wantLocalStorage(t, err, path, strings.TrimSpace(name))
+			if !bytes.Equal(before, snapshot(t, path)) {
+				t.Error("the refused file was changed")
+			}
+		})
+	}
+}
+
+func TestNoFile(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Open(t.Context(), dir, Options{})
+	wantLocalStorage(t, err, dir, "is not a regular file")
+	_, err = OpenReader(t.Context(), dir, Options{})
+	wantLocalStorage(t, err, dir, "is not a regular file")
+	inFile := filepath.Join(dir, "file")
+	if err := os.WriteFile(inFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), filepath.Join(inFile, "journal.db"), Options{})
+	wantCode(t, err, kernel.CodeLocalStorage)
+	mustAppend(t, mustOpen(t, inFile, Options{}), "r", 1, 1) // an empty file becomes a journal
+}
+
+// Report A43 (b): a failure at any step of a migration leaves the file as it
+// was, and the next attempt succeeds.
+func TestMigrationFails(t *testing.T) {
+	statements := strings.SplitAfter(strings.TrimSpace(schema1), ";\n")
+	for n := range len(statements) + 1 {
+		broken := strings.Join(statements[:n], "") + "INSERT INTO nowhere VALUES (1);" + strings.Join(statements[n:], "")
+		f, err := locate(newPath(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := mustRaw(t, f.path)
+		conn, err := raw.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := migrate(t.Context(), conn, f, []string{broken}); err == nil {
+			t.Fatalf("statement %d: the broken migration succeeded", n)
+		}
+		if version, err := schemaVersion(t.Context(), conn, f, 1); version != 0 || err != nil {
+			t.Errorf("statement %d: the failed migration left something: version %d, %v", n, version, err)
+		}
+		if err := errors.Join(conn.Close(), raw.Close()); err != nil {
+			t.Fatal(err)
+		}
+		mustAppend(t, mustOpen(t, f.path, Options{}), "r", 1, 1)
+	}
+}
+
+// A migrated file goes from version to version, and is then like a fresh one
+// (report A43 (d)); a second migration changes nothing.
+func TestMigrationSteps(t *testing.T) {
+	steps := []string{"CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y", "CREATE TABLE b (z)"}
+	var schemas []string
+	for _, upTo := range [][]int{{3}, {1, 3}, {1, 2, 3, 3}} {
+		f, err := locate(newPath(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := mustRaw(t, f.path)
+		conn, err := raw.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range upTo {
+			if err := migrate(t.Context(), conn, f, steps[:n]); err != nil {
+				t.Fatalf("to version %d: %v", n, err)
+			}
+		}
+		var schema string
+		if err := conn.QueryRowContext(t.Context(), "SELECT group_concat(sql) FROM sqlite_schema").Scan(&schema); err != nil {
+			t.Fatal(err)
+		}
+		schemas = append(schemas, schema)
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range schemas {
+		if s != schemas[0] {
+			t.Errorf("a migrated schema differs from a fresh one:\n%s\n%s", s, schemas[0])
+		}
+	}
+}
+
+// Report A43 (e): a file that lacks what its version promises is refused.
+func TestDamagedSchema(t *testing.T) {
+	for _, damage := range []string{"DROP TABLE events", "ALTER TABLE runs DROP COLUMN question"} {
+		path := newPath(t)
+		closed(t, path)
+		rawFile(t, path, damage)
+		_, err := Open(t.Context(), path, Options{})
+		wantLocalStorage(t, err, path, "does not hold what its version says")
+		_, err = OpenReader(t.Context(), path, Options{})
+		wantLocalStorage(t, err, path, "does not hold what its version says")
+	}
+}
+
+func TestCorrupt(t *testing.T) {
+	path := newPath(t)
+	j, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, j, "r", 1, 500)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data := snapshot(t, path)
+	for i := 4096; i < len(data); i++ { // all but the first page
+		data[i] = 0xa5
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j = mustOpen(t, path, Options{})
+	_, err = j.Read(t.Context(), "r", 0, 0)
+	wantLocalStorage(t, err, path, "is damaged")
+	err = j.Append(t.Context(), headOf("r"), recordsOf(501, 1))
+	wantLocalStorage(t, err, path, "is damaged")
+}
+
+// Report A43 (c): many handles create one file at once.
+func TestManyHandlesCreate(t *testing.T) {
+	for range 10 {
+		path := newPath(t)
+		var wg sync.WaitGroup
+		for n := range 8 {
+			wg.Go(func() {
+				j, err := Open(t.Context(), path, Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := j.Append(t.Context(), headOf(fmt.Sprint(n)), recordsOf(1, 1)); err != nil {
+					t.Error(err)
+				}
+				if err := j.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		heads, err := mustOpen(t, path, Options{}).Heads(t.Context(), journal.Query{})
+		if err != nil || len(heads) != 8 {
+			t.Errorf("%d runs, %v; want 8", len(heads), err)
+		}
+	}
+}
+
+func TestOpenWithEndedContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Open(ctx, newPath(t), Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+}
+
+// Reading connections never create, and see what is being written.
+func TestReader(t *testing.T) {
+	path := newPath(t)
+	_, err := OpenReader(t.Context(), path, Options{})
+	wantCode(t, err, kernel.CodeNotFound)
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("OpenReader created the file: %v", err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil { // created a moment ago by another process
+		t.Fatal(err)
+	}
+	_, err = OpenReader(t.Context(), path, Options{})
+	wantCode(t, err, kernel.CodeNotFound)
+
+	j := mustOpen(t, path, Options{})
+	mustAppend(t, j, "r", 1, 2)
+	r, err := OpenReader(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantRecords(t, r, "r", 2)
+	mustAppend(t, j, "r", 3, 2) // a reader does not hold up the writer
+	wantRecords(t, r, "r", 4)
+	for range 2 {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err = r.Heads(t.Context(), journal.Query{})
+	wantCode(t, err, kernel.CodeLocalStorage)
+}
+
+func wantLocalStorage(t *testing.T, err error, path, says string) {
+	t.Helper()
+	var e *kernel.Error
+	if !errors.As(err, &e) || e.Code != kernel.CodeLocalStorage || !strings.Contains(e.Message, path) ||
+		!strings.Contains(e.Message, says) || e.Hint == "" {
+		t.Errorf("got %v, want LOCAL_STORAGE with a hint, %q and %q", err, path, says)
+	}
+}
+
+// rawFile changes a file as another program would.
+func rawFile(t *testing.T, path, statement string) {
+	t.Helper()
+	db := mustRaw(t, path)
+	mustExec(t, db, statement)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// snapshot returns the bytes of a file and of its log.
+func snapshot(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(path + "-wal")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return append(data, log...)
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

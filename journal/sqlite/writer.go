@@ -1,0 +1,169 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/holdfast-run/holdfast/journal"
+)
+
+// The bounds of one transaction; the first append of a batch is always taken.
+const (
+	maxBatch      = 256     // appends
+	maxBatchBytes = 4 << 20 // payloads and contents
+)
+
+// request is an append on its way. Only the writer's goroutine touches it
+// after it was queued.
+type request struct {
+	head    *journal.Head
+	records []journal.Record
+	size    int        // bytes of payloads and contents
+	done    chan error // its outcome, once; never blocks the writer
+}
+
+func newRequest(head *journal.Head, records []journal.Record) *request {
+	r := &request{head: head, records: records, done: make(chan error, 1)}
+	for i := range records {
+		r.size += len(records[i].Payload) + len(records[i].Content)
+	}
+	return r
+}
+
+// writer owns the one connection that writes. Its goroutine takes all appends
+// that wait, up to the bounds above, and commits them together.
+type writer struct {
+	file       file
+	db         *sql.DB // of conn alone
+	conn       *sql.Conn
+	statements statements
+	stopped    chan struct{} // closed when run has returned
+
+	mu      sync.Mutex
+	queue   []*request // not taken yet, in order
+	waiting *sync.Cond // for the queue to fill, or for closed
+	closed  bool
+
+	appends, records, commits atomic.Int64
+}
+
+// openWriter prepares the file for writing. The caller starts run, or releases
+// the writer.
+func openWriter(ctx context.Context, f file, o Options) (*writer, error) {
+	db, err := sql.Open("sqlite", f.writerDSN(o))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	w := &writer{file: f, db: db, conn: conn, stopped: make(chan struct{})}
+	w.waiting = sync.NewCond(&w.mu)
+	if err := w.ready(ctx, o); err != nil {
+		return nil, errors.Join(err, w.release())
+	}
+	return w, nil
+}
+
+func (w *writer) ready(ctx context.Context, o Options) error {
+	if err := w.conn.Raw(w.file.writable); err != nil {
+		return err
+	}
+	if err := migrate(ctx, w.conn, w.file, migrations()); err != nil {
+		return err
+	}
+	if err := useWAL(ctx, w.conn, w.file, o); err != nil {
+		return err
+	}
+	return w.statements.prepare(ctx, w.conn)
+}
+
+// append queues r and returns its outcome. A context that ends while r waits
+// takes it out of the queue.
+func (w *writer) append(ctx context.Context, r *request) error {
+	if err := w.enqueue(r); err != nil {
+		return err
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		if w.withdraw(r) {
+			return ctx.Err()
+		}
+		return <-r.done
+	}
+}
+
+func (w *writer) enqueue(r *request) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return journal.Closed()
+	}
+	w.queue = append(w.queue, r)
+	w.waiting.Signal()
+	return nil
+}
+
+// withdraw says whether r was still in the queue, and removes it.
+func (w *writer) withdraw(r *request) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.Index(w.queue, r)
+	if i < 0 {
+		return false
+	}
+	w.queue = slices.Delete(w.queue, i, i+1)
+	return true
+}
+
+// run commits what is queued until stop, and then the rest of the queue.
+func (w *writer) run() {
+	defer close(w.stopped)
+	for batch := w.take(); batch != nil; batch = w.take() {
+		w.commit(batch)
+	}
+}
+
+// take waits for appends and removes the next batch from the queue. It returns
+// nil when the writer is closed and the queue empty.
+func (w *writer) take() []*request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.queue) == 0 {
+		if w.closed {
+			return nil
+		}
+		w.waiting.Wait()
+	}
+	n, size := 1, w.queue[0].size
+	for n < len(w.queue) && n < maxBatch && size+w.queue[n].size <= maxBatchBytes {
+		size += w.queue[n].size
+		n++
+	}
+	batch := slices.Clone(w.queue[:n])
+	w.queue = slices.Delete(w.queue, 0, n)
+	return batch
+}
+
+// stop refuses further appends and waits until those under way are committed.
+func (w *writer) stop() {
+	w.mu.Lock()
+	w.closed = true
+	w.waiting.Broadcast()
+	w.mu.Unlock()
+	<-w.stopped
+}
+
+// release closes the connection. The goroutine must have ended, or never have
+// started.
+func (w *writer) release() error {
+	return errors.Join(w.statements.close(), w.conn.Close(), w.db.Close())
+}

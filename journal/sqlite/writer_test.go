@@ -1,0 +1,258 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// requestOf is an append that a test queues itself.
+func requestOf(run string, seq int64, n int) *request {
+	head := headOf(run)
+	return newRequest(&head, recordsOf(seq, n))
+}
+
+// enqueueWhileLocked queues requests while another connection holds the lock,
+// so that the writer cannot get ahead of them: it has taken one batch at most.
+func enqueueWhileLocked(t *testing.T, j *Journal, requests []*request) {
+	t.Helper()
+	db := mustRaw(t, j.file.path)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, conn, "BEGIN IMMEDIATE")
+	for _, r := range requests {
+		if err := j.writer.enqueue(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustExec(t, conn, "ROLLBACK")
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Appends that wait together share a transaction, within its bounds.
+func TestGroupCommit(t *testing.T) {
+	j := mustOpen(t, newPath(t), Options{})
+	var requests []*request
+	for n := range 3 * maxBatch {
+		requests = append(requests, requestOf(fmt.Sprintf("run-%d", n), 1, 2))
+	}
+	enqueueWhileLocked(t, j, requests)
+	for _, r := range requests {
+		if err := <-r.done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := j.Stats()
+	if got.Appends != 3*maxBatch || got.Records != 6*maxBatch {
+		t.Errorf("%+v, want %d appends of 2 records", got, 3*maxBatch)
+	}
+	// The first batch is whatever was there when the writer woke up.
+	if got.Commits < 3 || got.Commits > 4 {
+		t.Errorf("%d appends took %d commits, want 3 or 4", got.Appends, got.Commits)
+	}
+}
+
+func TestBatchBounds(t *testing.T) {
+	sizes := func(sizes ...int) (queue []*request) {
+		for _, size := range sizes {
+			queue = append(queue, &request{size: size})
+		}
+		return queue
+	}
+	for _, c := range []struct {
+		queue []*request
+		want  []int // sizes of batches
+	}{
+		{sizes(make([]int, 2*maxBatch+1)...), []int{maxBatch, maxBatch, 1}},
+		{sizes(maxBatchBytes, 1, 1), []int{1, 2}},
+		{sizes(maxBatchBytes-1, 1, 1), []int{2, 1}},
+		{sizes(2*maxBatchBytes, 2*maxBatchBytes), []int{1, 1}},
+	} {
+		w := &writer{queue: c.queue, closed: true}
+		w.waiting = sync.NewCond(&w.mu)
+		var got []int
+		for batch := w.take(); batch != nil; batch = w.take() {
+			got = append(got, len(batch))
+		}
+		if fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("batches of %v, want %v", got, c.want)
+		}
+	}
+}
+
+// The appends of one transaction keep their own outcomes.
+func TestOutcomesInOneBatch(t *testing.T) {
+	path := newPath(t)
+	j := mustOpen(t, path, Options{})
+	mustAppend(t, j, "old", 1, 2)
+	stranger := requestOf("old", 3, 1)
+	stranger.head.Tenant = "another"
+	cases := []struct {
+		request *request
+		want    kernel.Code
+	}{
+		{requestOf("new", 1, 2), ""},
+		{requestOf("new", 1, 2), kernel.CodeConflict}, // decided by the one before it
+		{requestOf("new", 3, 2), ""},
+		{requestOf("old", 9, 1), kernel.CodeConflict},
+		{stranger, kernel.CodeInvalidArgument},
+		{requestOf("old", 3, 1), ""},
+	}
+	var batch []*request
+	for _, c := range cases {
+		batch = append(batch, c.request)
+	}
+	j.writer.stop() // the test is the writer now
+	j.writer.commit(batch)
+	for i, c := range cases {
+		if err := <-c.request.done; kernel.CodeOf(err) != c.want {
+			t.Errorf("append %d: %v, want the code %q", i, err, c.want)
+		}
+	}
+	wantRecords(t, j, "new", 4)
+	wantRecords(t, j, "old", 3)
+	if got := j.Stats(); got != (Stats{Appends: 4, Records: 7, Commits: 2}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An append that the file itself refuses takes only itself out of its batch.
+func TestOneBadAppend(t *testing.T) {
+	path := newPath(t)
+	j := mustOpen(t, path, Options{})
+	db := mustRaw(t, path)
+	// A record without a run: something else wrote to the file.
+	mustExec(t, db, `PRAGMA foreign_keys = 0; INSERT INTO events VALUES ('bad', 2, 0, 'x', x'00', NULL)`)
+	requests := []*request{requestOf("a", 1, 3), requestOf("bad", 1, 3), requestOf("b", 1, 3)}
+	j.writer.stop()
+	j.writer.commit(append([]*request(nil), requests...))
+	for i, bad := range []bool{false, true, false} {
+		err := <-requests[i].done
+		if bad {
+			wantLocalStorage(t, err, path, "does not hold what its version says")
+		} else if err != nil {
+			t.Errorf("append %d failed with the bad one: %v", i, err)
+		}
+	}
+	wantRecords(t, j, "a", 3)
+	wantRecords(t, j, "b", 3)
+	if _, err := j.Head(t.Context(), "bad"); kernel.CodeOf(err) != kernel.CodeNotFound {
+		t.Errorf("half of the bad append was written: %v", err)
+	}
+}
+
+// A full disk fails appends clearly, with nothing half-written, and is over
+// when there is space again.
+func TestDiskFull(t *testing.T) {
+	path := newPath(t)
+	j := mustOpen(t, path, Options{})
+	mustAppend(t, j, "r", 1, 1)
+	mustExec(t, j.writer.conn, "PRAGMA max_page_count = 20")
+	big := recordsOf(2, 3)
+	for i := range big {
+		big[i].Content = make([]byte, 100_000)
+	}
+	err := j.Append(t.Context(), headOf("r"), big)
+	wantLocalStorage(t, err, path, "its disk is full")
+	wantRecords(t, j, "r", 1)
+	mustExec(t, j.writer.conn, "PRAGMA max_page_count = 1000000")
+	if err := j.Append(t.Context(), headOf("r"), big); err != nil {
+		t.Error(err)
+	}
+	wantRecords(t, j, "r", 4)
+}
+
+// A context that ends while the append waits takes it out of the queue.
+func TestCancelledInQueue(t *testing.T) {
+	w := &writer{} // nobody takes from it
+	w.waiting = sync.NewCond(&w.mu)
+	ctx, cancel := context.WithCancel(t.Context())
+	kept, withdrawn := requestOf("kept", 1, 1), requestOf("withdrawn", 1, 1)
+	if err := w.enqueue(kept); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := w.append(ctx, withdrawn); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+	if len(w.queue) != 1 || w.queue[0] != kept {
+		t.Errorf("the queue holds %d appends, want the other one alone", len(w.queue))
+	}
+}
+
+// A context that ends once the append was taken does not hide its outcome.
+func TestCancelledWhenTaken(t *testing.T) {
+	w := &writer{}
+	w.waiting = sync.NewCond(&w.mu)
+	ctx, cancel := context.WithCancel(t.Context())
+	r := requestOf("r", 1, 1)
+	outcome := make(chan error)
+	go func() { outcome <- w.append(ctx, r) }()
+	batch := w.take()
+	cancel()
+	batch[0].done <- nil
+	if err := <-outcome; err != nil {
+		t.Errorf("got %v for an append that was written", err)
+	}
+}
+
+// Contexts that end at any moment: what Append returns is what happened.
+func TestCancelledAnywhere(t *testing.T) {
+	j := mustOpen(t, newPath(t), Options{})
+	var wg sync.WaitGroup
+	for n := range 200 {
+		wg.Go(func() {
+			run := fmt.Sprintf("run-%d", n)
+			ctx, cancel := context.WithCancel(t.Context())
+			go cancel()
+			err := j.Append(ctx, headOf(run), recordsOf(1, 2))
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", run, err)
+			}
+			_, headErr := j.Head(t.Context(), run)
+			if (err == nil) != (headErr == nil) {
+				t.Errorf("%s: Append returned %v, but Head %v", run, err, headErr)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// The queries of lists use the indexes: no table is sorted or read whole.
+func TestListsUseIndexes(t *testing.T) {
+	j := mustOpen(t, newPath(t), Options{})
+	for _, q := range []journal.Query{
+		{}, {Tenant: "t"}, {User: "u"}, {Session: "s"}, {Tenant: "t", User: "u"}, {Tenant: "t", User: "u", Session: "s", Limit: 5},
+	} {
+		query, args := selectHeads(q)
+		rows, err := j.db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plan strings.Builder
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintln(&plan, detail)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(plan.String(), "USING INDEX") || strings.Contains(plan.String(), "TEMP B-TREE") {
+			t.Errorf("%+v:\n%s", q, &plan)
+		}
+	}
+}
