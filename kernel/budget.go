@@ -69,18 +69,27 @@ func (b *Budget) reserve(a Amount, l *Limits, p *Price) (over Stop, detail strin
 // release gives a reservation back: nothing was used.
 func (b *Budget) release() { b.Reserved = Amount{} }
 
-// settle replaces a reservation by what was reported, or holds it.
-func (b *Budget) settle(cmd Seq, u *Usage) {
-	a := b.Reserved
-	b.Reserved = Amount{}
-	if u != nil && u.plausible() {
-		b.Usage = b.Usage.plus(*u)
-		b.Reported++
+// settle takes a reply: what it reports replaces the reservation, which stays
+// charged when it reports nothing.
+func (b *Budget) settle(u *Usage) {
+	b.Replies++
+	if u == nil || !u.plausible() {
+		b.Held = b.Held.plus(b.Reserved)
+		b.Reserved = Amount{}
 		return
 	}
-	b.Held = b.Held.plus(a)
-	open := append(b.Open[:len(b.Open):len(b.Open)], HeldRequest{cmd, a})
+	b.Reserved = Amount{}
+	b.Usage = b.Usage.plus(*u)
+	b.Reported++
+}
+
+// hold takes a request whose reply is unknown: its reservation stays charged
+// until its usage arrives after all.
+func (b *Budget) hold(cmd Seq) {
+	b.Held = b.Held.plus(b.Reserved)
+	open := append(b.Open[:len(b.Open):len(b.Open)], HeldRequest{cmd, b.Reserved})
 	b.Open = open[max(0, len(open)-maxOpen):]
+	b.Reserved = Amount{}
 }
 
 // late replaces what is held for a request by the usage that arrived after
@@ -96,6 +105,7 @@ func (b *Budget) late(cmd Seq, u *Usage) bool {
 		b.Open = append(b.Open[:i:i], b.Open[i+1:]...)
 		b.Held = b.Held.minus(h.Amount)
 		b.Usage = b.Usage.plus(*u)
+		b.Replies++
 		b.Reported++
 		return true
 	}

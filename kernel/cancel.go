@@ -95,7 +95,7 @@ func (m *machine) onHostFailed(e HostFailed) error {
 	m.Ending = Ending{StopHostError, clip(string(e.Code)+because(e.Detail), 500)}
 	m.blame("", LinkHarness)
 	if m.awaitsReport(m.Awaiting) {
-		m.Budget.settle(m.Awaiting, nil)
+		m.Budget.hold(m.Awaiting)
 	}
 	m.abort()
 	m.skipRest(StopHostError)

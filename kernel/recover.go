@@ -99,11 +99,10 @@ func (m *machine) onModelReplied(e ModelReplied) error {
 		return m.stale(e, e.Cmd)
 	}
 	m.Awaiting = 0
-	m.Budget.Replies++
 	if u := e.Reply.Usage; u != nil && !u.plausible() {
 		m.warn("the provider reported impossible usage; the reservation is charged instead")
 	}
-	m.Budget.settle(e.Cmd, e.Reply.Usage)
+	m.Budget.settle(e.Reply.Usage)
 	switch {
 	case m.Phase == PhaseDraining:
 		m.drain()
@@ -163,7 +162,7 @@ func (m *machine) onModelFailed(e ModelFailed) error {
 	}
 	m.Awaiting = 0
 	if e.Failure.charges() {
-		m.Budget.settle(e.Cmd, nil) // what was reported is a lower bound at most
+		m.Budget.hold(e.Cmd)
 	} else {
 		m.Budget.release()
 	}
