@@ -62,6 +62,18 @@ func admit(r *ReplyFacts, turn int, profile Profile, ids index[struct{}]) ruling
 	return admitCalls(r.Calls, turn, profile, ids)
 }
 
+// validate refuses what could not be journaled as it is, and would then replay
+// as something else.
+func (r *ReplyFacts) validate() error {
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		if err := validText(c.ID, c.Name, c.Arguments); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // admitBlocks checks the structure, and reports whether there is visible text.
 func admitBlocks(r *ReplyFacts) (text bool, fault string) {
 	if n := len(r.Blocks); n < 1 || n > maxBlocks {
@@ -80,7 +92,7 @@ func admitBlocks(r *ReplyFacts) (text bool, fault string) {
 			}
 		case BlockRedacted, BlockReason:
 		default:
-			return false, fmt.Sprintf("a block of kind %.40q", strings.TrimPrefix(string(b.Kind), "other:"))
+			return false, fmt.Sprintf("a block of kind %.40q", clip(strings.TrimPrefix(string(b.Kind), "other:"), 200))
 		}
 	}
 	if calls != len(r.Calls) {
@@ -93,16 +105,16 @@ func admitBlocks(r *ReplyFacts) (text bool, fault string) {
 // filter and refusal were dealt with before.
 func stopFault(stop StopReason, profile Profile, calls, text bool) string {
 	tolerant := profile == Tolerant
-	name := strings.TrimPrefix(string(stop), "other:")
+	name := orElse(clip(strings.TrimPrefix(string(stop), "other:"), 40), "absent")
 	switch {
 	case calls && (stop == StopCalls || tolerant):
 		return ""
 	case calls:
-		return fmt.Sprintf("calls with stop reason %.40q", name)
+		return fmt.Sprintf("calls with stop reason %q", name)
 	case stop == StopCalls:
 		return "the stop reason announces calls, but there are none"
 	case stop != StopEnd && (stop != StopAbsent || !tolerant):
-		return "unsupported_response:" + clip(name, 40)
+		return "unsupported_response:" + name
 	case !text:
 		return "an answer without text"
 	}
@@ -113,7 +125,7 @@ func stopFault(stop StopReason, profile Profile, calls, text bool) string {
 // was cut, whatever its stop reason says: nothing of it runs.
 func admitCalls(calls []Call, turn int, profile Profile, ids index[struct{}]) ruling {
 	batch := make([]CallState, len(calls))
-	cut := ""
+	cut := 0 // which call's arguments end early, from 1; 0: none
 	for i, c := range calls {
 		id, fault := admitID(c.ID, turn, i, profile, ids)
 		if fault != "" {
@@ -125,13 +137,13 @@ func admitCalls(calls []Call, turn int, profile Profile, ids index[struct{}]) ru
 		}
 		var early bool
 		if batch[i], early = admitCall(Call{ID: id, Name: c.Name, Arguments: c.Arguments}); early {
-			cut = id
+			cut = i + 1
 		}
 	}
-	if cut != "" {
-		for i := range batch {
+	if cut > 0 {
+		for i := range batch { // without the id: the same again has to read the same, to count as a repeat
 			answer(&batch[i], LinkAdmission, fmt.Sprintf(
-				"Not run: the reply was cut off (the arguments of call %s end early), so none of its calls ran. Send the calls again, with less text in them.", cut))
+				"Not run: the reply was cut off (the arguments of call %d of %d end early), so none of its calls ran. Send the calls again, with less text in them.", cut, len(batch)))
 		}
 	}
 	return ruling{kind: rulingCalls, batch: batch, ids: ids}

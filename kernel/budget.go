@@ -25,9 +25,9 @@ func (a Amount) minus(b Amount) Amount {
 // settled by its report; where the report does not say what it used, the
 // reservation stays charged as held.
 type Budget struct {
-	Usage    Usage  `json:"usage"` // reported
-	Replies  int    `json:"replies"`
-	Reported int    `json:"reported"`
+	Usage    Usage  `json:"usage"`    // reported
+	Replies  int    `json:"replies"`  // whole ones
+	Reported int    `json:"reported"` // of these, how many told their usage
 	Reserved Amount `json:"reserved"` // of the request that is out
 	Held     Amount `json:"held"`     // all that is held, Open included
 	// Open are the held requests whose usage may still arrive, latest last.
@@ -43,7 +43,8 @@ type HeldRequest struct {
 // maxOpen bounds the held requests whose usage may still replace the charge.
 const maxOpen = 32
 
-// maxUsage is the largest count that a provider's usage is believed for.
+// maxUsage is the largest number of tokens that one request is believed to
+// have. It leaves room to add up more of them than a run can send.
 const maxUsage = 1 << 50
 
 // charged is what counts against the limits.
@@ -128,11 +129,12 @@ func (p *Price) of(u Usage) int64 {
 	if p == nil {
 		return 0
 	}
-	cost := mulSat(u.Input-u.CacheRead-u.CacheWrite, p.Input)
-	cost = addSat(cost, mulSat(u.Output, p.Output))
-	cost = addSat(cost, mulSat(u.CacheRead, p.CacheRead))
-	cost = addSat(cost, mulSat(u.CacheWrite, p.CacheWrite))
-	return cost/1_000_000 + min(1, cost%1_000_000)
+	var b bill
+	b.add(max(0, u.Input-u.CacheRead-u.CacheWrite), p.Input)
+	b.add(u.Output, p.Output)
+	b.add(u.CacheRead, p.CacheRead)
+	b.add(u.CacheWrite, p.CacheWrite)
+	return b.micros()
 }
 
 // reservation is the most that a request may use: its input at the dearest
@@ -140,10 +142,37 @@ func (p *Price) of(u Usage) int64 {
 func (p *Price) reservation(input int64, maxOutput int) Amount {
 	a := Amount{Tokens: addSat(input, int64(maxOutput))}
 	if p != nil {
-		cost := addSat(mulSat(input, max(p.Input, p.CacheRead, p.CacheWrite)), mulSat(int64(maxOutput), p.Output))
-		a.Micros = cost/1_000_000 + min(1, cost%1_000_000)
+		var b bill
+		b.add(input, max(p.Input, p.CacheRead, p.CacheWrite))
+		b.add(int64(maxOutput), p.Output)
+		a.Micros = b.micros()
 	}
 	return a
+}
+
+// bill is a sum of tokens times price, in 128 bits: up to four products of
+// numbers that are at least 0 fit.
+type bill struct{ hi, lo uint64 }
+
+func (b *bill) add(tokens, price int64) {
+	hi, lo := bits.Mul64(uint64(tokens), uint64(price))
+	var carry uint64
+	b.lo, carry = bits.Add64(b.lo, lo, 0)
+	b.hi, _ = bits.Add64(b.hi, hi, carry)
+}
+
+// micros is the sum in micro-units, rounded up and saturated. Prices are for a
+// million tokens.
+func (b bill) micros() int64 {
+	const million = 1_000_000
+	if b.hi >= million {
+		return math.MaxInt64
+	}
+	whole, rest := bits.Div64(b.hi, b.lo, million)
+	if whole >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(whole + min(1, rest))
 }
 
 // addSat adds numbers that are at least 0.
@@ -152,13 +181,4 @@ func addSat(a, b int64) int64 {
 		return math.MaxInt64
 	}
 	return a + b
-}
-
-// mulSat multiplies numbers that are at least 0.
-func mulSat(a, b int64) int64 {
-	hi, lo := bits.Mul64(uint64(a), uint64(b))
-	if hi != 0 || lo > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(lo)
 }

@@ -45,31 +45,45 @@ func (m *machine) drain() {
 	m.finish(m.Ending.Stop, m.Ending.Detail)
 }
 
-// skipRest answers the calls that will not run.
+// skipRest answers the calls that will not run any more.
 func (m *machine) skipRest(stop Stop) {
 	for ; m.Cursor < len(m.Batch); m.Cursor++ {
-		c := &m.Batch[m.Cursor]
-		text := "Not run: the run stopped before this call (" + string(stop) + ")."
-		if c.Stage == StageAnswered && c.Stored == "" {
-			text = c.Text
-		}
-		switch {
-		case c.Stage == StageRunning:
-			text = "Interrupted: the host failed while this call ran; it may have taken effect."
-		case c.Cmd != 0:
+		c := m.call(m.Cursor)
+		if c.Cmd != 0 && c.Stage != StageRunning {
 			m.emit(Abort{Cmd: c.Cmd})
 		}
-		m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: text, IsError: true})
+		c.Cmd = 0
+		if c.Stage != StageAnswered {
+			answer(c, "", unfinished(c, stop))
+		}
+		m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: true})
 	}
 }
 
-func (m *machine) onDeadline() error {
-	switch m.Phase {
-	case PhaseVerifying, PhaseDraining:
-		return nil // the answer, or the stop, came in time
+// unfinished says what is known of a call that the run's stop cut short. It
+// claims that nothing happened only where nothing was begun, or a tool said so.
+func unfinished(c *CallState, stop Stop) string {
+	switch {
+	case c.Stage == StageRunning:
+		return "Interrupted: the host failed while this call ran; it may have taken effect."
+	case c.Tried == "":
+		return "Not run: the run stopped before this call (" + string(stop) + ")."
+	case c.Tried == DidNotHappen:
+		return "Failed without effect; the run stopped before the next attempt (" + string(stop) + ")."
 	}
-	m.end(StopDeadline, "")
-	return nil
+	return "Failed, but it may have taken effect; the run stopped before the next attempt (" + string(stop) + ")."
+}
+
+// onDeadline believes the timer rather than a clock that stepped back: from now
+// on it is at least the deadline.
+func (m *machine) onDeadline() {
+	m.DeadlineTimer = 0
+	m.Now = max(m.Now, m.Deadline)
+	switch m.Phase {
+	case PhaseVerifying, PhaseDraining: // the answer, or the stop, came in time
+	default:
+		m.end(StopDeadline, "")
+	}
 }
 
 func (m *machine) onCancelled(e Cancelled) error {
@@ -92,12 +106,14 @@ func (m *machine) onCancelled(e Cancelled) error {
 
 // onHostFailed stops at once: a host that cannot go on can wait for nothing.
 func (m *machine) onHostFailed(e HostFailed) error {
-	m.Ending = Ending{StopHostError, clip(string(e.Code)+because(e.Detail), 500)}
+	m.Ending = Ending{StopHostError, clip(string(e.Code)+colon(e.Detail), 500)}
 	m.blame("", LinkHarness)
 	if m.awaitsReport(m.Awaiting) {
 		m.Budget.hold(m.Awaiting)
 	}
-	m.abort()
+	if m.Phase != PhaseDraining { // then everything was told to end before
+		m.abort()
+	}
 	m.skipRest(StopHostError)
 	m.finish(m.Ending.Stop, m.Ending.Detail)
 	return nil

@@ -38,10 +38,7 @@ func EncodeEvent(e Event) ([]byte, error) {
 // that is no event, or has fields that are not known, is INVALID_EVENT.
 func DecodeEvent(b []byte) (Event, error) {
 	var env eventEnvelope
-	if err := strictJSON(b, &env); err != nil {
-		return nil, err
-	}
-	if err := checkVersion(env.V); err != nil {
+	if err := openEnvelope(b, &env, &env.V); err != nil {
 		return nil, err
 	}
 	switch env.Kind {
@@ -96,16 +93,27 @@ func EncodeState(s State) ([]byte, error) {
 func DecodeState(b []byte) (State, error) {
 	var env stateEnvelope
 	var s State
-	if err := strictJSON(b, &env); err != nil {
-		return s, err
-	}
-	if err := checkVersion(env.V); err != nil {
+	if err := openEnvelope(b, &env, &env.V); err != nil {
 		return s, err
 	}
 	if err := strictJSON(env.State, &s); err != nil {
 		return State{}, err
 	}
 	return s, nil
+}
+
+// openEnvelope reads env, whose version is at v. A newer envelope may have
+// fields that are not known here: what counts then is its version.
+func openEnvelope(b []byte, env any, v *int) error {
+	err := strictJSON(b, env)
+	if err != nil {
+		var newer struct{ V int }
+		if json.Unmarshal(b, &newer) != nil || newer.V <= Version {
+			return err
+		}
+		*v = newer.V
+	}
+	return checkVersion(*v)
 }
 
 func checkVersion(v int) error {
@@ -118,14 +126,19 @@ func checkVersion(v int) error {
 	return nil
 }
 
+// strictJSON reads exactly one JSON object whose fields v all has.
 func strictJSON(b []byte, v any) error {
+	const space = " \t\r\n"
+	if !bytes.HasPrefix(bytes.TrimLeft(b, space), []byte("{")) {
+		return invalid("not a JSON object")
+	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
 		return &Error{Code: CodeInvalidEvent, Message: "not what the codec writes", Err: err}
 	}
-	if d.More() {
-		return invalid("something follows the JSON value")
+	if rest := bytes.TrimLeft(b[d.InputOffset():], space); len(rest) > 0 {
+		return invalid("something follows the JSON object")
 	}
 	return nil
 }

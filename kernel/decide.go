@@ -38,27 +38,37 @@ func (m *machine) commitReply() {
 }
 
 // find returns the call that cmd is out for, at that stage.
-func (m *machine) find(stage Stage, cmd Seq, id string) (int, bool) {
-	for i := m.Cursor; i < len(m.Batch); i++ {
-		if c := &m.Batch[i]; c.Stage == stage && c.Cmd == cmd && c.Call.ID == id {
-			return i, m.Phase == PhaseActing
+func (m *machine) find(stage Stage, e Event, cmd Seq) (int, error) {
+	for i := m.Cursor; i < len(m.Batch) && cmd != 0; i++ {
+		if c := &m.Batch[i]; c.Stage == stage && c.Cmd == cmd {
+			return i, nil
 		}
 	}
-	return 0, false
+	return 0, m.stale(e, cmd)
+}
+
+// findNamed is find for a report that also names the call. The wrong name is
+// no duplicate, which a driver drops in silence: the call would wait for ever.
+func (m *machine) findNamed(stage Stage, e Event, cmd Seq, id string) (int, error) {
+	i, err := m.find(stage, e, cmd)
+	if err == nil && m.Batch[i].Call.ID != id {
+		err = invalid(fmt.Sprintf("%s: command %d is not for call %s", e.Kind(), cmd, show(id, 80)))
+	}
+	return i, err
 }
 
 func (m *machine) onCallDecided(e CallDecided) error {
-	i, ok := m.find(StageDeciding, e.Cmd, e.Call)
-	if !ok {
-		return m.stale(e, e.Cmd)
+	i, err := m.findNamed(StageDeciding, e, e.Cmd, e.Call)
+	if err != nil {
+		return err
+	}
+	if err := e.validate(); err != nil {
+		return err
 	}
 	c := m.call(i)
 	c.Cmd = 0
 	switch e.Answer {
 	case Allow, Ask:
-		if e.Attempts < 1 {
-			return invalid("the attempts of a tool must be positive")
-		}
 		c.Effect, c.Attempts, c.Keyed, c.Key = e.Effect, e.Attempts, e.Keyed, e.Key
 		if c.Effect == "" {
 			c.Effect = Once
@@ -68,11 +78,28 @@ func (m *machine) onCallDecided(e CallDecided) error {
 		answer(c, LinkPolicy, "Not run: denied by policy"+because(e.Reason))
 	case Invalid:
 		answer(c, LinkAdmission, "Not run"+because(e.Reason))
-	default:
-		return invalid(fmt.Sprintf("answer %.40q", e.Answer))
 	}
 	m.advance()
 	return nil
+}
+
+func (e *CallDecided) validate() error {
+	switch e.Answer {
+	case Deny, Invalid:
+		return nil
+	case Allow, Ask:
+	default:
+		return invalid(fmt.Sprintf("answer %.40q", e.Answer))
+	}
+	switch e.Effect {
+	case "", Read, Idempotent, Reconcilable, Once:
+	default:
+		return invalid(fmt.Sprintf("effect class %.40q", e.Effect))
+	}
+	if e.Attempts < 1 {
+		return invalid("the attempts of a tool must be positive")
+	}
+	return validText(e.Key)
 }
 
 // permit lets a call go on to its approval, or to its run.
@@ -84,16 +111,16 @@ func (m *machine) permit(c *CallState, e CallDecided) {
 	case e.Answer == Ask:
 		c.Stage = StageAsking
 		c.Cmd = m.number()
-		m.emit(AskHuman{Cmd: c.Cmd, Call: c.Call, Reason: e.Reason, Digest: CallDigest(c.Call)})
+		m.emit(AskHuman{Cmd: c.Cmd, Call: c.Call, Reason: clip(e.Reason, 2000), Digest: CallDigest(c.Call)})
 	default:
 		c.Stage = StageReady
 	}
 }
 
 func (m *machine) onApprovalDecided(e ApprovalDecided) error {
-	i, ok := m.find(StageAsking, e.Cmd, e.Call)
-	if !ok {
-		return m.stale(e, e.Cmd)
+	i, err := m.findNamed(StageAsking, e, e.Cmd, e.Call)
+	if err != nil {
+		return err
 	}
 	if e.Digest != CallDigest(m.Batch[i].Call) {
 		return invalid("the approval is for other content")
@@ -140,8 +167,15 @@ func (m *machine) advance() {
 
 // commitAnswer answers a call that did not run itself.
 func (m *machine) commitAnswer(c *CallState) {
-	m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: c.Stored == "", Stored: c.Stored})
-	m.Repeat = m.Repeat.note(digest128(string(c.Action[:]), c.Text, c.Stored))
+	commit := Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: true}
+	observed := observation(c, c.Text)
+	if c.Stored != "" {
+		r, _ := m.Effects.get(digest128(c.Key))
+		commit.Stored, commit.IsError = c.Stored, r.IsError
+		observed = r.Observed
+	}
+	m.emit(commit)
+	m.Repeat = m.Repeat.note(observed)
 	if c.Bad != "" {
 		good := LinkModel
 		if c.Bad == LinkPolicy {
@@ -153,20 +187,20 @@ func (m *machine) commitAnswer(c *CallState) {
 }
 
 func (m *machine) onCallReturned(e CallReturned) error {
-	running := (m.Phase == PhaseActing || m.Phase == PhaseDraining) && m.current(StageRunning, e.Cmd)
-	if !running || e.Call != m.Batch[m.Cursor].Call.ID {
-		return m.stale(e, e.Cmd)
+	i, err := m.findNamed(StageRunning, e, e.Cmd, e.Call)
+	if err != nil {
+		return err
 	}
 	if err := e.Result.validate(); err != nil {
 		return err
 	}
 	m.Observations++
 	m.warn(e.Warnings...)
-	c := m.call(m.Cursor)
+	c := m.call(i)
 	if m.Phase == PhaseActing && m.retryTool(c, &e) {
 		return nil
 	}
-	m.recordEffect(c, e.Result.Disposition)
+	m.recordEffect(c, &e.Result)
 	m.commitResult(c, &e.Result)
 	switch {
 	case m.Phase == PhaseDraining:
@@ -189,9 +223,10 @@ func (r *ResultFacts) validate() error {
 	}
 	switch r.Disposition {
 	case Landed, DidNotHappen, InDoubt:
-		return nil
+	default:
+		return invalid(fmt.Sprintf("disposition %.40q", r.Disposition))
 	}
-	return invalid(fmt.Sprintf("disposition %.40q", r.Disposition))
+	return validText(r.Digest)
 }
 
 // commitResult answers a call with what came of its run.
@@ -200,7 +235,7 @@ func (m *machine) commitResult(c *CallState, r *ResultFacts) {
 	c.Cmd = 0
 	m.Judged = false
 	m.emit(Commit{What: CommitResult, Call: c.Call.ID, IsError: r.Status != StatusOK})
-	m.Repeat = m.Repeat.note(digest128(string(c.Action[:]), r.Digest))
+	m.Repeat = m.Repeat.note(observation(c, r.Digest))
 	if r.Status == StatusOK {
 		if m.FirstBad == "" {
 			m.LastGood = LinkTool
@@ -223,16 +258,7 @@ func (m *machine) afterBatch() {
 
 // next judges how the run stands, and asks for the next request or ends.
 func (m *machine) next() {
-	stop := standing{
-		verified: m.Judged && m.Verdict == VerdictTrue,
-		fatal:    m.Fatal,
-		turn:     m.Turn,
-		turns:    m.Spec.Limits.Turns,
-		late:     m.Now >= m.Deadline,
-		repeats:  m.Repeat.most(),
-		repeat:   m.Spec.Limits.Repeat,
-	}.judge()
-	switch stop {
+	switch stop := m.standing().judge(); stop {
 	case "":
 		m.Batch = nil
 		m.Cursor = 0
@@ -253,6 +279,18 @@ type standing struct {
 	repeats, repeat int // most occurrences of one action, allowed; 0: off
 }
 
+func (m *machine) standing() standing {
+	return standing{
+		verified: m.Judged && m.Verdict == VerdictTrue,
+		fatal:    m.Fatal,
+		turn:     m.Turn,
+		turns:    m.Spec.Limits.Turns,
+		late:     m.Now >= m.Deadline,
+		repeats:  m.Repeat.most(),
+		repeat:   m.Spec.Limits.Repeat,
+	}
+}
+
 // judge names the stop that holds, the first in order of priority, or none.
 // The budgets that depend on what is asked for next are judged there:
 // tool_limit on a reply, token_limit and cost_limit on a request.
@@ -271,6 +309,9 @@ func (s standing) judge() Stop {
 	}
 	return ""
 }
+
+// observation is an action together with what the model was told came of it.
+func observation(c *CallState, result string) key128 { return digest128(string(c.Action[:]), result) }
 
 // repeatWatch counts repeated actions: the same tool with the same canonical
 // arguments and the same result. An action that the run has not seen before is
@@ -316,16 +357,21 @@ func (w repeatWatch) most() int {
 	return most
 }
 
-// retryTool waits to try a call again, where the tool proved that nothing
-// happened (or that a repeat does no harm) and attempts are left.
+// retryTool waits to try a call again, where attempts are left and a repeat
+// does no harm: the tool proved that nothing happened, or its class says so. A
+// business key alone does not: an effect of the class once that may have
+// happened is never repeated.
 func (m *machine) retryTool(c *CallState, e *CallReturned) bool {
-	harmless := c.Effect == Read || e.Result.Disposition == DidNotHappen || c.Keyed
+	harmless := c.Effect == Read || c.Effect == Idempotent || e.Result.Disposition == DidNotHappen
 	if e.Result.Status != StatusRetryable || c.Attempt >= c.Attempts || !harmless {
 		return false
 	}
 	delay := backoff(c.Attempt-1, e.Jitter)
 	if m.Now.Add(delay) >= m.Deadline {
 		return false
+	}
+	if c.Tried == "" || c.Tried == DidNotHappen {
+		c.Tried = e.Result.Disposition
 	}
 	c.Stage = StageRetrying
 	c.Cmd = m.number()

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -201,7 +202,7 @@ func by(s string) string { return pick(s != "", " by "+show(s, 80), "") }
 // clip makes s valid UTF-8 of at most n bytes, cut on a rune boundary and
 // marked where it was cut. n is at least 4.
 func clip(s string, n int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = repair(s)
 	if len(s) <= n {
 		return s
 	}
@@ -210,6 +211,23 @@ func clip(s string, n int) string {
 		n--
 	}
 	return s[:n] + "…"
+}
+
+// repair replaces each byte that is no UTF-8 as the codec does, so that a run
+// reads the same when it is replayed.
+func repair(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
+}
+
+func repairAll(texts []string) []string {
+	out := slices.Clone(texts)
+	for i := range out {
+		out[i] = repair(out[i])
+	}
+	return out
 }
 
 // show clips s for a screen: what could move the cursor, hide text or reverse

@@ -5,6 +5,8 @@ type effectRecord struct {
 	Request     key128      `json:"request"` // tool and canonical arguments
 	Call        string      `json:"call"`    // whose result is stored
 	Disposition Disposition `json:"disposition"`
+	IsError     bool        `json:"is_error,omitempty"`
+	Observed    key128      `json:"observed"` // as the repeat watch saw it
 }
 
 // run starts a call whose turn has come, or answers it from what the run knows
@@ -47,16 +49,28 @@ func (m *machine) claim(c *CallState) bool {
 }
 
 // recordEffect keeps what became of a keyed call.
-func (m *machine) recordEffect(c *CallState, d Disposition) {
+func (m *machine) recordEffect(c *CallState, r *ResultFacts) {
 	if c.Keyed {
-		m.Effects = m.Effects.put(digest128(c.Key), effectRecord{Request: c.Action, Call: c.Call.ID, Disposition: d})
+		m.Effects = m.Effects.put(digest128(c.Key), effectRecord{
+			Request:     c.Action,
+			Call:        c.Call.ID,
+			Disposition: r.Disposition,
+			IsError:     r.Status != StatusOK,
+			Observed:    observation(c, r.Digest),
+		})
 	}
 }
 
+// onCallStarted refuses a start after the deadline, so that the tool does not
+// run: the deadline's own timer is about to end the run.
 func (m *machine) onCallStarted(e CallStarted) error {
-	if m.Phase != PhaseActing || !m.current(StageStarting, e.Cmd) || m.Batch[m.Cursor].Call.ID != e.Call {
+	i, err := m.findNamed(StageStarting, e, e.Cmd, e.Call)
+	if err != nil {
+		return err
+	}
+	if m.Now >= m.Deadline {
 		return m.stale(e, e.Cmd)
 	}
-	m.call(m.Cursor).Stage = StageRunning
+	m.call(i).Stage = StageRunning
 	return nil
 }

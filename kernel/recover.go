@@ -35,8 +35,8 @@ func (m *machine) onContextPrepared(e ContextPrepared) error {
 	if m.Phase != PhasePreparing || e.Cmd != m.Awaiting {
 		return m.stale(e, e.Cmd)
 	}
-	if e.InputTokens < 0 {
-		return invalid("a request of less than 0 tokens")
+	if e.InputTokens < 0 || e.InputTokens > maxUsage {
+		return invalid(fmt.Sprintf("a request of %d tokens", e.InputTokens))
 	}
 	m.Awaiting = 0
 	m.warn(e.Warnings...)
@@ -92,6 +92,9 @@ func (m *machine) send() {
 }
 
 func (m *machine) onModelReplied(e ModelReplied) error {
+	if err := e.Reply.validate(); err != nil {
+		return err
+	}
 	if !m.awaitsReport(e.Cmd) {
 		if m.Budget.late(e.Cmd, e.Reply.Usage) {
 			return nil // a late reply runs nothing, but what it used counts
@@ -207,7 +210,7 @@ func (f *Failure) cause() string {
 	if f.Kind == FailStatus {
 		return "request_error:" + strconv.Itoa(f.Status)
 	}
-	return string(f.Kind)
+	return clip(string(f.Kind), 40)
 }
 
 func (m *machine) retry(f *Failure) {

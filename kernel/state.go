@@ -35,7 +35,7 @@ type State struct {
 	// Awaiting is the one command that the phase waits for: a preparation, a
 	// model request, a retry timer or a verification. 0: none.
 	Awaiting      Seq `json:"awaiting,omitempty"`
-	DeadlineTimer Seq `json:"deadline_timer,omitempty"`
+	DeadlineTimer Seq `json:"deadline_timer,omitempty"` // 0: it went off
 
 	Turn  int `json:"turn"`  // logical requests sent
 	Calls int `json:"calls"` // admitted calls
@@ -108,6 +108,9 @@ type CallState struct {
 	Attempt  int         `json:"attempt,omitempty"`  // begun
 	Keyed    bool        `json:"keyed,omitempty"`
 	Key      string      `json:"key,omitempty"`
+	// Tried is the gravest of what attempts that failed left behind; empty:
+	// none failed.
+	Tried Disposition `json:"tried,omitempty"`
 	// Text and Stored answer a call that did not run itself.
 	Text   string `json:"text,omitempty"`
 	Stored string `json:"stored,omitempty"`

@@ -1,6 +1,9 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // Step takes a run from one state to the next: see the package's doc for what
 // it promises. Its errors are *Error with code RUN_STOPPED, DUPLICATE_REPORT,
@@ -82,18 +85,23 @@ func (m *machine) onRunStarted(e RunStarted) error {
 
 func (m *machine) onTimerFired(e TimerFired) error {
 	switch {
-	case e.Cmd == m.DeadlineTimer:
-		return m.onDeadline()
+	case e.Cmd == m.DeadlineTimer && e.Cmd != 0:
+		m.onDeadline()
+		return nil
 	case m.Phase == PhaseBackingOff && e.Cmd == m.Awaiting:
 		m.Awaiting = 0
 		m.send()
 		return nil
-	case m.Phase == PhaseActing && m.current(StageRetrying, e.Cmd):
-		m.call(m.Cursor).Stage = StageReady
-		m.advance()
-		return nil
 	}
-	return m.stale(e, e.Cmd)
+	i, err := m.find(StageRetrying, e, e.Cmd)
+	if err != nil {
+		return err
+	}
+	c := m.call(i)
+	c.Stage = StageReady
+	c.Cmd = 0
+	m.advance()
+	return nil
 }
 
 // number takes the next command number.
@@ -113,12 +121,6 @@ func (m *machine) call(i int) *CallState {
 	return &m.Batch[i]
 }
 
-// current reports whether the first unanswered call is at that stage under
-// that command.
-func (m *machine) current(stage Stage, cmd Seq) bool {
-	return m.Cursor < len(m.Batch) && m.Batch[m.Cursor].Stage == stage && m.Batch[m.Cursor].Cmd == cmd
-}
-
 // stale refuses a report that nothing waits for.
 func (m *machine) stale(e Event, cmd Seq) error {
 	if cmd >= 1 && cmd <= m.LastCmd {
@@ -132,6 +134,17 @@ func unexpected(e Event, p Phase) error {
 		p = "new"
 	}
 	return &Error{Code: CodeUnexpectedEvent, Message: fmt.Sprintf("%s is not allowed in phase %s", e.Kind(), p)}
+}
+
+// validText refuses texts that decide something and are no UTF-8: the codec
+// cannot keep them. Texts that are only shown are repaired instead.
+func validText(texts ...string) error {
+	for _, t := range texts {
+		if !utf8.ValidString(t) {
+			return invalid("a text that is not valid UTF-8")
+		}
+	}
+	return nil
 }
 
 func invalid(what string) error { return &Error{Code: CodeInvalidEvent, Message: what} }

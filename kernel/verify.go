@@ -40,7 +40,7 @@ func (m *machine) onVerified(e Verified) error {
 	m.warn(e.Warning)
 	m.Judged = true
 	m.Verdict = e.Verdict
-	m.Evidence = e.Evidence
+	m.Evidence = repairAll(e.Evidence)
 	m.Finding = clip(e.Finding, 2000)
 	switch {
 	case m.Ending.Stop != "":
@@ -50,13 +50,23 @@ func (m *machine) onVerified(e Verified) error {
 	case e.Verdict == VerdictTrue:
 		m.finish(StopVerified, "")
 	case m.Spec.Continue && e.Verdict == VerdictNot:
-		m.Answering = false
-		m.emit(Commit{What: CommitFinding, Text: "The answer was checked and is not verified" + because(m.Finding)})
-		m.next()
+		m.sendBack()
 	default:
 		m.finish(StopAnswered, "")
 	}
 	return nil
+}
+
+// sendBack tells the model what was found, if a turn is left to act on it.
+// Otherwise the answer stands as it is, and the budget is why it does.
+func (m *machine) sendBack() {
+	if stop := m.standing().judge(); stop != "" {
+		m.finish(stop, "")
+		return
+	}
+	m.Answering = false
+	m.emit(Commit{What: CommitFinding, Text: "The answer was checked and is not verified" + because(m.Finding)})
+	m.next()
 }
 
 // finish ends the run. Every call was answered before.
