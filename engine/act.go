@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/policy"
@@ -74,6 +75,9 @@ func (x *Execution) businessKey(t tool.Tool, call kernel.Call, d *kernel.CallDec
 	defer x.contain("the tool's key", &err)
 	d.Keyed = true
 	d.Key, err = k.Key(x.toolCall(call, 1, ""))
+	if err == nil && !utf8.ValidString(d.Key) {
+		err = errors.New("its key is not valid UTF-8")
+	}
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
@@ -34,7 +35,27 @@ func (x *Execution) request(ctx context.Context, req *model.Request) (reply *mod
 	if err == nil && reply == nil {
 		err = errors.New("the model adapter returned nothing")
 	}
+	if err == nil {
+		repair(reply)
+	}
 	return reply, err
+}
+
+// repair makes every text of a reply valid UTF-8, since the journal keeps
+// nothing else. A call whose texts were not is a contradiction of the wire.
+func repair(r *model.Reply) {
+	for i := range r.Message.Blocks {
+		b := &r.Message.Blocks[i]
+		b.Text = strings.ToValidUTF8(b.Text, "\uFFFD")
+		if c := b.Call; c != nil && !(utf8.ValidString(c.ID) && utf8.ValidString(c.Name) && utf8.ValidString(c.Arguments)) {
+			r.Fault = "a tool call that is not valid UTF-8"
+			b.Call = &kernel.Call{
+				ID:        strings.ToValidUTF8(c.ID, "\uFFFD"),
+				Name:      strings.ToValidUTF8(c.Name, "\uFFFD"),
+				Arguments: strings.ToValidUTF8(c.Arguments, "\uFFFD"),
+			}
+		}
+	}
 }
 
 // failure classifies an error of a Model. One that is not of its contract is a

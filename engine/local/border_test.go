@@ -94,6 +94,17 @@ type verifier func(verify.Facts) (verify.Verdict, error)
 
 func (v verifier) Verify(_ context.Context, f verify.Facts) (verify.Verdict, error) { return v(f) }
 
+// Text of an adapter that is no UTF-8 is repaired, and calls of it do not run.
+func TestInvalidTextOfAnAdapter(t *testing.T) {
+	var n counter
+	m := &script{steps: []step{calls(call("a", "look", "{\"n\":1}\xff"))}}
+	wantStop(t, run(t, &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: allowAll{}}), kernel.StopProtocol, "a tool call that is not valid UTF-8")
+	m = &script{steps: []step{says("caf\xe9")}}
+	if r := run(t, &engine.Agent{Model: m}); r.Answer != "caf\uFFFD" {
+		t.Errorf("answer %q", r.Answer)
+	}
+}
+
 // An approver that cannot be asked is a refusal.
 func TestAskWithoutApprover(t *testing.T) {
 	var n counter
