@@ -8,9 +8,8 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// Journal keeps runs. Implementations are safe for concurrent use, and keep
-// neither the slices that they return nor, after the record is read back,
-// different bytes from those that they were given.
+// Journal keeps runs. Implementations are safe for concurrent use, and give
+// back exactly the bytes and instants that they were given.
 type Journal interface {
 	Reader
 	// Append adds records to a run and updates its head in one transaction,

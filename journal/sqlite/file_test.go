@@ -241,7 +241,7 @@ func TestCorrupt(t *testing.T) {
 
 // Report A43 (c): many handles create one file at once.
 func TestManyHandlesCreate(t *testing.T) {
-	for range 10 {
+	for range 6 {
 		path := newPath(t)
 		var wg sync.WaitGroup
 		for n := range 8 {

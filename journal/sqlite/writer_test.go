@@ -62,6 +62,32 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
+// Close writes what is queued before it closes the file.
+func TestCloseDrains(t *testing.T) {
+	path := newPath(t)
+	j, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requests []*request
+	for n := range 2 * maxBatch {
+		requests = append(requests, requestOf(fmt.Sprintf("run-%d", n), 1, 2))
+	}
+	enqueueWhileLocked(t, j, requests)
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, r := range requests {
+		if err := <-r.done; err != nil {
+			t.Fatalf("%s: %v", r.head.Run, err)
+		}
+	}
+	heads, err := mustOpen(t, path, Options{}).Heads(t.Context(), journal.Query{})
+	if err != nil || len(heads) != len(requests) {
+		t.Errorf("%d runs were written, %v; want %d", len(heads), err, len(requests))
+	}
+}
+
 func TestBatchBounds(t *testing.T) {
 	sizes := func(sizes ...int) (queue []*request) {
 		for _, size := range sizes {

@@ -1,0 +1,121 @@
+package sqlite
+
+import (
+	"database/sql"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfast-run/holdfast/journal"
+)
+
+// benchRuns is how many runs append at once.
+const benchRuns = 100
+
+// BenchmarkAppend compares the journal under a hundred concurrent runs with its
+// ceiling: one goroutine that writes the same rows to the same kind of file, a
+// hundred appends a transaction, and checks nothing. One operation is one
+// append of a small record and of one with 2 KB of content.
+func BenchmarkAppend(b *testing.B) {
+	b.Run("bare loop", benchBareLoop)
+	b.Run("journal", benchJournal)
+}
+
+func benchJournal(b *testing.B) {
+	path := newPath(b)
+	seedRuns(b, path)
+	j := mustOpen(b, path, Options{})
+	var runs atomic.Int64
+	b.SetParallelism(max(1, benchRuns/runtime.GOMAXPROCS(0)))
+	b.ResetTimer()
+	started := time.Now()
+	b.RunParallel(func(pb *testing.PB) {
+		head := headOf(benchRun(int(runs.Add(1) - 1)))
+		for seq := int64(2); pb.Next(); seq += 2 {
+			if err := j.Append(b.Context(), head, benchRecords(seq)); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+	reportEvents(b, started)
+	s := j.Stats()
+	b.ReportMetric(float64(s.Appends)/float64(s.Commits), "appends/commit")
+}
+
+func benchBareLoop(b *testing.B) {
+	path := newPath(b)
+	seedRuns(b, path)
+	f, err := locate(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", f.writerDSN(Options{}.withDefaults()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	defer func() { _ = db.Close() }()
+	begin, commit := mustPrepare(b, db, `BEGIN IMMEDIATE`), mustPrepare(b, db, `COMMIT`)
+	event := mustPrepare(b, db, `INSERT INTO events (run, seq, at, kind, payload, content) VALUES (?, ?, ?, ?, ?, ?)`)
+	head := mustPrepare(b, db, `UPDATE runs SET turns = ?, updated_at = ?, last_seq = ? WHERE run = ?`)
+	b.ResetTimer()
+	started := time.Now()
+	for n := 0; n < b.N; {
+		begin()
+		for i := 0; i < benchRuns && n < b.N; i, n = i+1, n+1 {
+			run, records := benchRun(i), benchRecords(int64(n/benchRuns)*2+2)
+			for _, r := range records {
+				event(run, r.Seq, r.At.UnixNano(), string(r.Kind), r.Payload, r.Content)
+			}
+			head(1, records[1].At.UnixNano(), records[1].Seq, run)
+		}
+		commit()
+	}
+	reportEvents(b, started)
+}
+
+// seedRuns creates the runs, with one record each.
+func seedRuns(b *testing.B, path string) {
+	b.Helper()
+	j, err := Open(b.Context(), path, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range benchRuns {
+		mustAppend(b, j, benchRun(i), 1, 1)
+	}
+	if err := j.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// mustPrepare returns a function that executes a statement.
+func mustPrepare(b *testing.B, db *sql.DB, query string) func(args ...any) {
+	b.Helper()
+	stmt, err := db.PrepareContext(b.Context(), query)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = stmt.Close() })
+	return func(args ...any) {
+		b.Helper()
+		if _, err := stmt.Exec(args...); err != nil {
+			b.Fatalf("%s: %v", query, err)
+		}
+	}
+}
+
+func benchRun(i int) string { return fmt.Sprintf("run-%020d", i) }
+
+func reportEvents(b *testing.B, started time.Time) {
+	b.ReportMetric(float64(2*b.N)/time.Since(started).Seconds(), "events/s")
+}
+
+func benchRecords(seq int64) []journal.Record {
+	records := recordsOf(seq, 2)
+	records[1].Content = make([]byte, 2048)
+	return records
+}
