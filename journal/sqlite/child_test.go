@@ -70,7 +70,8 @@ func (c *child) finish(t *testing.T) {
 	if err := c.stdin.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for c.line() != "" { // Wait must not come before the end of the output
+	for c.out.Scan() { // Wait must not come before the end of the output
+		t.Logf("the other process printed %q at its end", c.out.Text())
 	}
 	if err := c.cmd.Wait(); err != nil {
 		t.Errorf("the other process: %v", err)

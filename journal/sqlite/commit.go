@@ -86,8 +86,7 @@ func (w *writer) rollback(ctx context.Context) {
 
 // refused says that an append was turned down before it wrote anything.
 func refused(err error) bool {
-	var e *kernel.Error
-	return errors.As(err, &e)
+	return kernel.CodeOf(err) != ""
 }
 
 // statements are prepared once for the writer's connection.

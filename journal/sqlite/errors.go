@@ -18,8 +18,7 @@ const hintReadOnly = "make the file and its folder writable, or choose another f
 // fault turns any failure into one of the module's errors, which names the
 // file. An error that is typed already, or a context's, passes as it is.
 func (f file) fault(err error) error {
-	var typed *kernel.Error
-	if errors.As(err, &typed) {
+	if typed, ok := errors.AsType[*kernel.Error](err); ok {
 		return typed
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -61,8 +60,7 @@ func describe(err error) (what, hint string) {
 
 // resultCode returns SQLite's extended result code, 0 for any other error.
 func resultCode(err error) int {
-	var e *driver.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*driver.Error](err); ok {
 		return e.Code()
 	}
 	return 0

@@ -99,23 +99,31 @@ func TestNewerSchema(t *testing.T) {
 
 // A file that is not ours is refused and left as it is.
 func TestForeignFile(t *testing.T) {
-	for name, make := range map[string]func(t *testing.T, path string){
-		"is the database of another application":  func(t *testing.T, path string) { rawFile(t, path, "CREATE TABLE bookmarks (url TEXT)") },
-		"is the database of another application ": func(t *testing.T, path string) { rawFile(t, path, "PRAGMA application_id = 77") },
-		"is not a SQLite database": func(t *testing.T, path string) {
+	foreign := map[string]struct {
+		says  string
+		write func(t *testing.T, path string)
+	}{
+		"tables": {"is the database of another application", func(t *testing.T, path string) {
+			rawFile(t, path, "CREATE TABLE bookmarks (url TEXT)")
+		}},
+		"mark": {"is the database of another application", func(t *testing.T, path string) {
+			rawFile(t, path, "PRAGMA application_id = 77")
+		}},
+		"text": {"is not a SQLite database", func(t *testing.T, path string) {
 			if err := os.WriteFile(path, []byte(strings.Repeat("Dear diary. ", 1000)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		},
-	} {
+		}},
+	}
+	for name, c := range foreign {
 		t.Run(name, func(t *testing.T) {
 			path := newPath(t)
-			make(t, path)
+			c.write(t, path)
 			before := snapshot(t, path)
 			_, err := Open(t.Context(), path, Options{})
-			wantLocalStorage(t, err, path, strings.TrimSpace(name))
+			wantLocalStorage(t, err, path, c.says)
 			_, err = OpenReader(t.Context(), path, Options{})
-			wantLocalStorage(t, err, path, strings.TrimSpace(name))
+			wantLocalStorage(t, err, path, c.says)
 			if !bytes.Equal(before, snapshot(t, path)) {
 				t.Error("the refused file was changed")
 			}

@@ -27,7 +27,7 @@ func TestKilledWriter(t *testing.T) {
 	acknowledged := map[string]int64{}
 	for range 3 {
 		c := startChild(t, self(t), "append", path)
-		for n := 0; n < 300; n++ {
+		for range 300 {
 			note(t, acknowledged, c.line())
 		}
 		if err := c.cmd.Process.Kill(); err != nil {

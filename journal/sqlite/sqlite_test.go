@@ -46,7 +46,7 @@ func TestPragmas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = conn.Close() }()
+		t.Cleanup(func() { _ = conn.Close() }) // before the journal's own end
 		wantPragmas(t, conn, map[string]string{"journal_mode": "wal", "query_only": "1", "busy_timeout": "1234"})
 		if _, err := conn.ExecContext(t.Context(), "DELETE FROM runs"); err == nil {
 			t.Error("a reading connection can write")
@@ -103,7 +103,7 @@ func mustRaw(t testing.TB, path string) *sql.DB {
 }
 
 func mustExec(t testing.TB, db interface {
-	ExecContext(context.Context, string, ...any) (sql.Result, error)
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }, query string) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), query); err != nil {
