@@ -1,0 +1,79 @@
+package anthropic
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model/internal/transport"
+)
+
+const (
+	provider     = "anthropic"
+	officialHost = "api.anthropic.com"
+	officialBase = "https://" + officialHost
+	// version is the protocol that this package speaks.
+	version = "2023-06-01"
+)
+
+// Config describes a model behind the Messages wire. The zero value of a field
+// is its default; Name, and Key except at a loopback host, have none. Printing
+// a Config never shows the key or the URL.
+type Config struct {
+	BaseURL string `json:"-"` // without /v1; default https://api.anthropic.com; may hold a query, no credentials
+	Key     string `json:"-"` // visible ASCII
+	Name    string
+
+	// Profile is strict by default. A tolerant one takes thinking without a
+	// signature, as compatible servers send it, for unsigned reasoning.
+	Profile kernel.Profile
+	Stream  bool // ask for a streamed answer; either form is understood
+
+	MaxTokens    int // output limit of a request: 128–16,384, default 4,096
+	MaxTokensCap int // largest limit after a truncation: MaxTokens–1,000,000, default 16,384
+	ResponseCap  int // bytes of an answer: default 1,000,000, at most 1 GiB
+
+	// HTTPClient is used as it is, but for redirects, which are refused. Nil:
+	// a client of the model's own, without any proxy of the environment.
+	HTTPClient *http.Client     `json:"-"`
+	Now        func() time.Time `json:"-"` // for a Retry-After date; default time.Now
+}
+
+// Validate reports the first setting that cannot work, as CONFIGURATION with a
+// hint that names the environment variable, if there is one.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	s := transport.Settings{
+		Env: "ANTHROPIC", BaseURL: c.BaseURL, Key: c.Key, Name: c.Name, Profile: c.Profile,
+		MaxTokens: c.MaxTokens, MaxTokensCap: c.MaxTokensCap, ResponseCap: c.ResponseCap,
+	}
+	return s.Check()
+}
+
+// String hides the key and the URL from every form of printing.
+func (c Config) String() string { return "anthropic.Config{" + c.Name + "}" }
+
+// GoString hides the key and the URL from %#v.
+func (c Config) GoString() string { return c.String() }
+
+func (c Config) withDefaults() Config {
+	if c.BaseURL == "" {
+		c.BaseURL = officialBase
+	}
+	if c.Profile == "" {
+		c.Profile = kernel.Strict
+	}
+	if c.MaxTokens == 0 {
+		c.MaxTokens = transport.DefaultTokens
+	}
+	if c.MaxTokensCap == 0 {
+		c.MaxTokensCap = transport.DefaultTokensCap
+	}
+	if c.ResponseCap == 0 {
+		c.ResponseCap = transport.DefaultResponseCap
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}

@@ -1,0 +1,125 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/holdfast-run/holdfast/model/internal/transport"
+)
+
+// message is a plain answer, or the beginning of a streamed one.
+type message struct {
+	Type       string          `json:"type"`
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"`
+	StopReason string          `json:"stop_reason"`
+	Usage      json.RawMessage `json:"usage"`
+	Error      *problem        `json:"error"`
+}
+
+// event is one event of a stream. An absent index is not 0.
+type event struct {
+	Type    string          `json:"type"`
+	Index   *int            `json:"index"`
+	Message *message        `json:"message"`       // message_start
+	Block   json.RawMessage `json:"content_block"` // content_block_start
+	Delta   piece           `json:"delta"`         // content_block_delta, message_delta
+	Usage   json.RawMessage `json:"usage"`         // message_delta
+	Error   *problem        `json:"error"`         // error
+}
+
+// piece is a delta of a block or of the message.
+type piece struct {
+	Type        string `json:"type"`
+	Text        string `json:"text"`
+	PartialJSON string `json:"partial_json"`
+	Thinking    string `json:"thinking"`
+	Signature   string `json:"signature"`
+	StopReason  string `json:"stop_reason"`
+}
+
+// readStream reads a streamed answer to its message_stop.
+func (a *assembly) readStream(r io.Reader) error {
+	for ev, err := range transport.Events(r) {
+		if err != nil {
+			return err
+		}
+		var v event
+		fault, err := transport.Decode(ev.Data, &v)
+		if err != nil {
+			return transport.Invalid("an event of the answer is no JSON")
+		}
+		if v.Type == "" {
+			v.Type = string(ev.Type)
+		}
+		a.blame(fault)
+		whole, err := a.take(&v)
+		if whole || err != nil {
+			return err
+		}
+	}
+	return transport.Cut()
+}
+
+// take adds one event to the reply and says whether it was the last. Pings and
+// kinds of a later protocol are skipped.
+func (a *assembly) take(v *event) (whole bool, err error) {
+	switch v.Type {
+	case "message_start":
+		if v.Message != nil {
+			a.role(v.Message.Role)
+			a.usage.add(v.Message.Usage)
+		}
+	case "content_block_start":
+		a.start(v.Index, v.Block)
+	case "content_block_delta":
+		a.delta(v.Index, &v.Delta)
+	case "content_block_stop":
+		a.end(v.Index)
+	case "message_delta":
+		a.stopped(v.Delta.StopReason)
+		a.usage.add(v.Usage)
+	case "message_stop":
+		return true, nil
+	case "error":
+		return false, v.Error.failure(0)
+	}
+	return false, nil
+}
+
+// readPlain reads an answer that is one JSON value.
+func (a *assembly) readPlain(x *transport.Exchange) error {
+	data, err := x.ReadAll()
+	if err != nil {
+		return err
+	}
+	return a.plain(data)
+}
+
+func (a *assembly) plain(data []byte) error {
+	var v message
+	fault, err := transport.Decode(data, &v)
+	switch {
+	case err != nil && transport.EndsEarly(data):
+		return transport.Cut()
+	case err != nil:
+		return transport.Invalid("the answer is no JSON")
+	case v.Error != nil:
+		return v.Error.failure(0)
+	case v.Content == nil:
+		return transport.Invalid("the answer has no content")
+	}
+	a.blame(fault)
+	a.role(v.Role)
+	a.stopped(v.StopReason)
+	a.usage.add(v.Usage)
+	var blocks []json.RawMessage
+	if json.Unmarshal(v.Content, &blocks) != nil {
+		a.blame("the content of the reply is no list of blocks")
+	}
+	for i := range blocks {
+		a.start(&i, blocks[i])
+		a.end(&i)
+	}
+	return nil
+}

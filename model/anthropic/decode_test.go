@@ -1,0 +1,324 @@
+package anthropic
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+)
+
+func TestStreamedText(t *testing.T) {
+	r, seen, err := stream(t, begun, `{"type":"ping"}`, start(0, `{"type":"text","text":""}`), `{"type":"of_a_later_protocol"}`,
+		delta(0, `{"type":"text_delta","text":"Hel"}`), delta(0, `{"type":"citations_delta","citation":{}}`),
+		delta(0, `{"type":"text_delta","text":"lo"}`), end(0), stop("end_turn"), whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &model.Reply{
+		Message: *assistant(say("Hello")), Stop: kernel.StopEnd,
+		Usage: &kernel.Usage{Input: 7, Output: 5}, Size: r.Size,
+	}
+	if diff := cmp.Diff(want, r); diff != "" || seen != "Hello" {
+		t.Errorf("%s, seen %q", diff, seen)
+	}
+}
+
+// The type stands in the data; a server that gives it as the event's name
+// alone is understood.
+func TestTypeOfTheEventLine(t *testing.T) {
+	r, _, err := ask(t, "text/event-stream", "event: content_block_start\ndata: {\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"hi\"}}\n\n"+
+		"event: content_block_stop\ndata: {\"index\":0}\n\nevent: message_stop\ndata: {}\n\n")
+	if err != nil || textOf(r) != "hi" || r.Fault != "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Report A07 (d) and (e), A08, A40.
+func TestArguments(t *testing.T) {
+	const use = `{"type":"tool_use","id":"t1","name":"f","input":{}}`
+	tests := []struct {
+		name   string
+		events []string
+		want   string // "" and "{}" are the same
+		fault  string
+	}{
+		{"(d) nothing", nil, "{}", ""},
+		{"(e) an empty delta", []string{input("")}, "{}", ""},
+		{"pieces", []string{input(""), input(`{"id":90071992`), input(`54740993,"d":0.10}`)}, `{"id":9007199254740993,"d":0.10}`, ""},
+		{"a surrogate pair in two", []string{input(`{"s":"\ud83d`), input(`\ude00"}`)}, `{"s":"\ud83d\ude00"}`, ""},
+		{"malformed", []string{input("{")}, "{", ""},
+		{"two values", []string{input(`{"a":1}{"a":2}`)}, `{"a":1}{"a":2}`, ""},
+		{"blank", []string{input("  ")}, "  ", ""},
+		{"no object", []string{input("[1]")}, "[1]", "no object"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			list := append([]string{begun, start(0, use)}, tt.events...)
+			r, _, err := stream(t, append(list, end(0), stop("tool_use"), whole)...)
+			if err != nil || callsOf(r) != "t1=f("+tt.want+")" || r.Stop != kernel.StopCalls {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if (r.Fault == "") != (tt.fault == "") || !strings.Contains(r.Fault, tt.fault) {
+				t.Errorf("fault %q", r.Fault)
+			}
+		})
+	}
+}
+
+// Case 11: an input that is no object.
+func TestPlainInput(t *testing.T) {
+	for in, want := range map[string]struct{ args, fault string }{
+		`,"input":{"id":9007199254740993}`: {`{"id":9007199254740993}`, ""},
+		`,"input":{}`:                      {"{}", ""},
+		`,"input":null`:                    {"", ""},
+		``:                                 {"", ""},
+		`,"input":[1]`:                     {"[1]", "no object"},
+		`,"input":"{}"`:                    {`"{}"`, "no object"},
+		`,"input":7`:                       {"7", "no object"},
+	} {
+		r, _, err := plain(t, reply(`{"type":"tool_use","id":"t1","name":"f"`+in+`}`, "tool_use"))
+		if err != nil || callsOf(r) != "t1=f("+want.args+")" || (r.Fault == "") != (want.fault == "") || !strings.Contains(r.Fault, want.fault) {
+			t.Errorf("%s: %+v, %v", in, r, err)
+		}
+	}
+	// A server that sends the input with the start of the block.
+	use := `{"type":"tool_use","id":"t1","name":"f","input":{"a":1}}`
+	r, _, err := stream(t, begun, start(0, use), end(0), stop("tool_use"), whole)
+	if err != nil || callsOf(r) != `t1=f({"a":1})` || r.Fault != "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	r, _, err = stream(t, begun, start(0, use), input(`{"b":1}`), end(0), stop("tool_use"), whole)
+	if err != nil || !strings.Contains(r.Fault, "twice") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Row 12, case 12 and report A12: thinking is kept verbatim and never seen.
+func TestThinking(t *testing.T) {
+	const signed = `{"type":"thinking","thinking":"PRI\"V","signature":"SIG1"}`
+	const redacted = `{"type":"redacted_thinking","data":"ENC"}`
+	streamed, seen, err := stream(t, begun,
+		start(0, `{"type":"thinking","thinking":"","signature":""}`), delta(0, `{"type":"thinking_delta","thinking":"PRI"}`),
+		delta(0, `{"type":"thinking_delta","thinking":"\"V"}`), delta(0, `{"type":"signature_delta","signature":"SIG1"}`), end(0),
+		start(1, redacted), end(1), start(2, `{"type":"text","text":"Hi"}`), end(2), stop("end_turn"), whole)
+	if err != nil || seen != "Hi" {
+		t.Fatalf("%q, %v", seen, err)
+	}
+	full, seen, err := plain(t, reply(signed+","+redacted+`,{"type":"text","text":"Hi"}`, "end_turn"))
+	if err != nil || seen != "Hi" {
+		t.Fatalf("%q, %v", seen, err)
+	}
+	private := func(kind kernel.BlockKind, data string, signed bool) kernel.Block {
+		return kernel.Block{Kind: kind, Private: &kernel.Private{Provider: "anthropic@127.0.0.1", Data: []byte(data), Signed: signed}}
+	}
+	want := *assistant(private(kernel.BlockThinking, signed, true), private(kernel.BlockRedacted, redacted, false), say("Hi"))
+	for _, r := range []*model.Reply{streamed, full} {
+		if diff := cmp.Diff(want, r.Message); diff != "" || r.Fault != "" {
+			t.Errorf("%s, fault %q", diff, r.Fault)
+		}
+		if s := fmt.Sprintf("%+v %#v", r, r); strings.Contains(s, "PRI") || strings.Contains(s, "ENC") {
+			t.Errorf("a print tells: %s", s)
+		}
+	}
+	// A signature without text.
+	r, _, err := stream(t, begun, start(0, `{"type":"thinking","thinking":""}`), delta(0, `{"type":"signature_delta","signature":"S"}`), end(0), stop("end_turn"), whole)
+	if err != nil || !cmp.Equal(r.Message.Blocks[0], private(kernel.BlockThinking, `{"type":"thinking","thinking":"","signature":"S"}`, true)) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	// Without a signature: not admitted by a strict profile, unsigned
+	// reasoning by a tolerant one.
+	for profile, kind := range map[kernel.Profile]kernel.BlockKind{kernel.Strict: kernel.BlockThinking, kernel.Tolerant: kernel.BlockReason} {
+		r, _, err = ask(t, "application/json", reply(`{"type":"thinking","thinking":"x"}`, "end_turn"), func(c *Config) { c.Profile = profile })
+		if err != nil || r.Message.Blocks[0].Kind != kind || r.Message.Blocks[0].Private.Signed {
+			t.Errorf("%s: %+v, %v", profile, r, err)
+		}
+	}
+}
+
+// Rows 11 and 14: kinds and stop reasons are told as they are.
+func TestKindsAndStops(t *testing.T) {
+	for reason, want := range map[string]kernel.StopReason{
+		"end_turn": kernel.StopEnd, "stop_sequence": kernel.StopEnd, "tool_use": kernel.StopCalls, "max_tokens": kernel.StopLength,
+		"refusal": kernel.StopRefusal, "pause_turn": "other:pause_turn", "unknown": "other:unknown", "": kernel.StopAbsent,
+	} {
+		r, _, err := plain(t, reply(`{"type":"image"},{"type":"server tool\n"},{}`, reason))
+		if err != nil || r.Stop != want || r.Fault != "" {
+			t.Errorf("%s: %+v, %v", reason, r, err)
+		}
+		b := r.Message.Blocks
+		if len(b) != 3 || b[0].Kind != "other:image" || b[1].Kind != "other:server?tool?" || b[2].Kind != "other:" {
+			t.Errorf("%+v", b)
+		}
+	}
+}
+
+func TestContradictions(t *testing.T) {
+	const text = `{"type":"text","text":"a"}`
+	finish := []string{stop("end_turn"), whole}
+	for name, tt := range map[string]struct {
+		events []string
+		fault  string
+	}{
+		"delta of no block":   {[]string{delta(3, `{"type":"text_delta","text":"x"}`)}, "no block"},
+		"end of no block":     {[]string{end(3)}, "no block"},
+		"one index for two":   {[]string{start(0, text), end(0), start(0, text)}, "one index"},
+		"no index":            {[]string{`{"type":"content_block_start","content_block":` + text + `}`}, "no index"},
+		"delta without index": {[]string{`{"type":"content_block_delta","delta":{"type":"text_delta","text":"x"}}`}, "no index"},
+		"delta after the end": {[]string{start(0, text), end(0), delta(0, `{"type":"text_delta","text":"x"}`)}, "follows the end"},
+		"delta of other kind": {[]string{start(0, text), input("{}"), end(0)}, "does not fit"},
+		"no end":              {[]string{start(0, text)}, "did not end"},
+		"no object":           {[]string{start(0, `"text"`), end(0)}, "no object"},
+		"two stop reasons":    {[]string{stop("tool_use")}, "two stop reasons"},
+		"wrong type":          {[]string{start(0, `{"type":"tool_use","id":7,"name":"f"}`), end(0)}, "wrong type"},
+		"not the assistant's": {[]string{`{"type":"message_start","message":{"role":"user"}}`}, "not the assistant's"},
+		"too many blocks":     {manyBlocks(maxBlocks + 1), "too many"},
+	} {
+		r, _, err := stream(t, append(tt.events, finish...)...)
+		if err != nil || !strings.Contains(r.Fault, tt.fault) {
+			t.Errorf("%s: %v, %v", name, r, err)
+		}
+	}
+	r, _, err := plain(t, `{"role":"assistant","content":"text","stop_reason":"end_turn"}`)
+	if err != nil || !strings.Contains(r.Fault, "no list") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func manyBlocks(n int) (list []string) {
+	for i := range n {
+		list = append(list, start(i, `{"type":"text","text":"a"}`), end(i))
+	}
+	return list
+}
+
+// Report A10 (d): a truncated reply is no contradiction; it is truncated.
+func TestTruncated(t *testing.T) {
+	r, _, err := stream(t, begun, start(0, `{"type":"tool_use","id":"t1","name":"write","input":{}}`), input(`{"path":"R.md","content":"# T`), stop("max_tokens"), whole)
+	if err != nil || r.Stop != kernel.StopLength || r.Fault != "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Report A05: before message_stop, a reply is not whole.
+func TestCut(t *testing.T) {
+	for _, list := range [][]string{
+		{},
+		{begun},
+		{begun, start(0, `{"type":"text","text":"a"}`), end(0)},
+		{begun, start(0, `{"type":"text","text":"a"}`), end(0), stop("end_turn")},
+	} {
+		_, _, err := stream(t, list...)
+		e := fails(t, err, kernel.FailCut)
+		if (e.Usage != nil) != (len(list) > 0) {
+			t.Errorf("%d events: usage %+v", len(list), e.Usage)
+		}
+	}
+}
+
+// Report A29: everything counts once, and a later count replaces an earlier.
+func TestUsage(t *testing.T) {
+	for usage, want := range map[string]*kernel.Usage{
+		`{"input_tokens":7,"cache_read_input_tokens":9800,"cache_creation_input_tokens":200,"output_tokens":50}`: {Input: 10007, Output: 50, CacheRead: 9800, CacheWrite: 200},
+		`{"input_tokens":7,"cache_read_input_tokens":null,"output_tokens":50}`:                                   {Input: 7, Output: 50},
+		`null`:                  nil,
+		`{}`:                    nil,
+		`{"input_tokens":-7}`:   nil,
+		`{"input_tokens":"7"}`:  nil,
+		`{"input_tokens":7.5}`:  nil,
+		`{"input_tokens":9e18}`: nil,
+		`[]`:                    nil,
+		`{"input_tokens":9000000000000000000,"cache_read_input_tokens":9000000000000000000}`: nil,
+		`{"input_tokens":1,"output_tokens":-1}`:                                              nil,
+	} {
+		r, _, err := plain(t, `{"content":[],"usage":`+usage+`}`)
+		if err != nil || !cmp.Equal(r.Usage, want) {
+			t.Errorf("%s: %+v, want %+v, %v", usage, r.Usage, want, err)
+		}
+	}
+	r, _, err := stream(t, `{"type":"message_start","message":{"usage":{"input_tokens":0,"cache_read_input_tokens":3,"output_tokens":1}}}`,
+		`{"type":"message_delta","delta":{},"usage":{"input_tokens":4,"cache_read_input_tokens":null,"output_tokens":9}}`, whole)
+	if err != nil || !cmp.Equal(r.Usage, &kernel.Usage{Input: 7, Output: 9, CacheRead: 3}) {
+		t.Errorf("%+v, %v", r.Usage, err)
+	}
+}
+
+func TestPlainThatIsNoReply(t *testing.T) {
+	for body, want := range map[string]kernel.FailureKind{
+		``:                           kernel.FailCut,
+		`{"content":[{"type":"te`:    kernel.FailCut,
+		`{"content":}`:               kernel.FailInvalid,
+		`{"content":[]}{}`:           kernel.FailInvalid,
+		`{}`:                         kernel.FailInvalid,
+		`null`:                       kernel.FailInvalid,
+		`[]`:                         kernel.FailInvalid,
+		`sk-secret`:                  kernel.FailInvalid,
+		strings.Repeat("[", 100_000): kernel.FailInvalid,
+	} {
+		_, _, err := plain(t, body)
+		fails(t, err, want)
+	}
+	_, _, err := stream(t, begun, `{"type":`)
+	fails(t, err, kernel.FailInvalid)
+}
+
+// The answer's own form counts, whatever was asked for.
+func TestFormOfTheAnswer(t *testing.T) {
+	for _, streamed := range []bool{true, false} {
+		set := func(c *Config) { c.Stream = streamed }
+		r, _, err := ask(t, "application/json", reply(`{"type":"text","text":"hi"}`, "end_turn"), set)
+		if err != nil || textOf(r) != "hi" {
+			t.Errorf("plain: %+v, %v", r, err)
+		}
+		r, _, err = ask(t, "text/event-stream", events(begun, start(0, `{"type":"text","text":"hi"}`), end(0), stop("end_turn"), whole), set)
+		if err != nil || textOf(r) != "hi" {
+			t.Errorf("stream: %+v, %v", r, err)
+		}
+	}
+}
+
+// Report A40.
+func TestInvalidUTF8(t *testing.T) {
+	r, _, err := plain(t, reply("{\"type\":\"text\",\"text\":\"a\xE4\xB8b\xFF\"}", "end_turn"))
+	if err != nil || textOf(r) != "a\uFFFDb\uFFFD" {
+		t.Errorf("%q, %v", textOf(r), err)
+	}
+}
+
+// FuzzDecode feeds hostile answers: nothing panics, and a reply holds valid
+// text and no more than arrived.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(events(begun, start(0, `{"type":"thinking","thinking":""}`), delta(0, `{"type":"signature_delta","signature":"S"}`), end(0), stop("end_turn"), whole)), true)
+	f.Add([]byte(events(start(0, `{"type":"tool_use","id":"t","name":"f","input":{}}`), input(`{"a":`), input(`1}`), end(0), stop("tool_use"), whole)), true)
+	f.Add([]byte(events(`{"type":"error","error":{"type":"overloaded_error"}}`)), true)
+	f.Add([]byte(reply(`{"type":"tool_use","id":"t","name":"f","input":{"a":1}},{"type":"redacted_thinking","data":"x"}`, "tool_use")), false)
+	f.Add([]byte(`{"type":"error","error":7}`), false)
+	f.Fuzz(func(t *testing.T, data []byte, streamed bool) {
+		a := assembly{maker: provider}
+		var err error
+		if streamed {
+			err = a.readStream(strings.NewReader(string(data)))
+		} else {
+			err = a.plain(data)
+		}
+		if err != nil {
+			var e *model.Error
+			if !errors.As(err, &e) || e.Kind == "" {
+				t.Fatalf("an error without a kind: %v", err)
+			}
+			return
+		}
+		r := a.finish()
+		if len(r.Message.Blocks) > maxBlocks {
+			t.Fatalf("%d blocks", len(r.Message.Blocks))
+		}
+		if n := len(textOf(r)) + len(callsOf(r)); n > 3*len(data)+10*maxBlocks || !utf8.ValidString(textOf(r)+callsOf(r)) {
+			t.Fatalf("%d bytes of %d, or not valid", n, len(data))
+		}
+	})
+}

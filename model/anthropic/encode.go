@@ -1,0 +1,156 @@
+package anthropic
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/model/internal/transport"
+)
+
+// empty stands for text that the wire would refuse because it is blank.
+const empty = "(empty)"
+
+// EncodeHead returns the request up to its first message, the instructions
+// included. A schema that is no JSON object is INVALID_ARGUMENT.
+func (m *Model) EncodeHead(system string, tools []model.Tool) ([]byte, error) {
+	b := transport.AppendString([]byte(`{"model":`), m.cfg.Name)
+	if m.cfg.Stream {
+		b = append(b, `,"stream":true`...)
+	}
+	if strings.TrimSpace(system) != "" {
+		b = append(b, `,"system":`...)
+		b = transport.AppendString(b, system)
+	}
+	for i, t := range tools {
+		if i == 0 {
+			b = append(b, `,"tools":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(b, `{"name":`...)
+		b = transport.AppendString(b, t.Name)
+		b = append(b, `,"description":`...)
+		b = transport.AppendString(b, t.Description)
+		b = append(b, `,"input_schema":`...)
+		schema, ok := transport.Object(string(t.Schema))
+		if !ok {
+			return nil, transport.BadMessage(fmt.Sprintf("the schema of tool %q is no JSON object", t.Name))
+		}
+		b = append(b, schema...)
+		b = append(b, '}')
+	}
+	if len(tools) > 0 {
+		b = append(b, ']')
+	}
+	return append(b, `,"messages":[`...), nil
+}
+
+// EncodeMessage returns the content blocks of one message, joined by commas
+// and without the turn around them: consecutive messages of one side are one
+// turn of this wire. A message that has nothing to say to this provider, such
+// as another one's reasoning alone, has no bytes. A message that the wire
+// cannot carry is INVALID_ARGUMENT.
+func (m *Model) EncodeMessage(msg *kernel.Message) ([]byte, error) {
+	b := []byte{}
+	var err error
+	switch msg.Role {
+	case kernel.RoleUser, kernel.RoleAssistant:
+		for i := range msg.Blocks {
+			if b, err = m.appendBlock(b, msg.Role, &msg.Blocks[i]); err != nil {
+				return nil, err
+			}
+		}
+		if len(b) == 0 && msg.Role == kernel.RoleUser {
+			b = appendText(b, empty)
+		}
+		return b, nil
+	case kernel.RoleTool:
+		if len(msg.Blocks) != 1 || msg.Blocks[0].Kind != kernel.BlockResult || msg.Blocks[0].CallID == "" {
+			return nil, transport.BadMessage("a tool message is one result with the id of its call")
+		}
+		return appendResult(b, &msg.Blocks[0]), nil
+	}
+	return nil, transport.BadMessage("a message has an unknown role")
+}
+
+// appendBlock appends one block, after a comma when it is not the first.
+func (m *Model) appendBlock(b []byte, role kernel.Role, block *kernel.Block) ([]byte, error) {
+	switch {
+	case block.Kind == kernel.BlockText && strings.TrimSpace(block.Text) != "":
+		return appendText(separate(b), block.Text), nil
+	case block.Kind == kernel.BlockCall && role == kernel.RoleAssistant && block.Call != nil:
+		return appendCall(separate(b), block.Call)
+	case block.Private != nil && block.Private.Provider == m.maker && role == kernel.RoleAssistant:
+		if !json.Valid(block.Private.Data) {
+			return nil, transport.BadMessage("private reasoning of the history is no JSON")
+		}
+		return append(separate(b), block.Private.Data...), nil
+	}
+	return b, nil
+}
+
+func separate(b []byte) []byte {
+	if len(b) == 0 {
+		return b
+	}
+	return append(b, ',')
+}
+
+func appendText(b []byte, text string) []byte {
+	b = append(b, `{"type":"text","text":`...)
+	return append(transport.AppendString(b, text), '}')
+}
+
+func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
+	if c.ID == "" || c.Name == "" {
+		return nil, transport.BadMessage("a call of the history has no id or no name")
+	}
+	input := []byte("{}")
+	if c.Arguments != "" {
+		var ok bool
+		if input, ok = transport.Object(c.Arguments); !ok {
+			return nil, transport.BadMessage("the arguments of a call of the history are no JSON object")
+		}
+	}
+	b = append(b, `{"type":"tool_use","id":`...)
+	b = transport.AppendString(b, wireID(c.ID))
+	b = append(b, `,"name":`...)
+	b = transport.AppendString(b, c.Name)
+	b = append(b, `,"input":`...)
+	b = append(b, input...)
+	return append(b, '}'), nil
+}
+
+func appendResult(b []byte, r *kernel.Block) []byte {
+	text := r.Text
+	if strings.TrimSpace(text) == "" {
+		text = empty
+	}
+	b = append(b, `{"type":"tool_result","tool_use_id":`...)
+	b = transport.AppendString(b, wireID(r.CallID))
+	b = append(b, `,"content":`...)
+	b = transport.AppendString(b, text)
+	if r.IsError {
+		b = append(b, `,"is_error":true`...)
+	}
+	return append(b, '}')
+}
+
+// wireID returns id, or, where another provider minted one that this wire
+// refuses, a name that is always the same for it. It goes only out: this
+// provider never sends such an id.
+func wireID(id string) string {
+	foreign := strings.IndexFunc(id, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+	}) >= 0
+	if !foreign {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "call_" + hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,163 @@
+// Package transport is what the HTTP adapters share: one bounded exchange with
+// an endpoint, server-sent events, the classification of failures, and the
+// JSON text of both wires.
+//
+// An exchange is one HTTP request. Nothing here sends a second one: no retry,
+// no redirect. Nothing here puts a key, a header, a URL or a byte of a remote
+// answer into an error.
+package transport
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+)
+
+const (
+	// maxErrorBody is how much of an error answer is read to classify it.
+	maxErrorBody = 64 << 10
+	// errorBodyGrace bounds the wait for that body: the status is known, and
+	// a server that stalls now must not use up the request's whole time.
+	errorBodyGrace = 2 * time.Second
+	// maxHeader bounds the header of an answer.
+	maxHeader = 128 << 10
+)
+
+// Causes of the end of an exchange's context, where it is not the caller's.
+var (
+	errTimeout = errors.New("the request's time is over")
+	errEnough  = errors.New("the rest of the answer is not wanted")
+)
+
+// Client sends requests to one URL. It is safe for concurrent use; do not
+// change it after the first Post.
+type Client struct {
+	HTTP   *http.Client
+	URL    string
+	Header http.Header // of every request, with the key
+	Cap    int64       // bytes of an answer's body, positive
+	Now    func() time.Time
+	// Classify says what an error answer means. body holds at most 64 KiB of
+	// it, and none for a status that says everything itself.
+	Classify func(status int, body []byte) *model.Error
+}
+
+// NewHTTP returns the client of an adapter that was given none, and given with
+// its redirects refused otherwise.
+//
+// The client made here ignores the proxy variables of the environment, so that
+// a key travels to the configured host and to nobody else; who needs a proxy
+// gives a client of their own.
+func NewHTTP(given *http.Client) *http.Client {
+	var c http.Client
+	if given != nil {
+		c = *given
+	} else {
+		c.Transport = &http.Transport{
+			DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSHandshakeTimeout:    10 * time.Second,
+			ForceAttemptHTTP2:      true,
+			MaxIdleConnsPerHost:    64,
+			IdleConnTimeout:        90 * time.Second,
+			MaxResponseHeaderBytes: maxHeader,
+			DisableCompression:     true,
+			// A pooled HTTP/2 connection whose peer is gone would otherwise
+			// time out one request after another.
+			HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
+		}
+	}
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
+}
+
+// Post sends pieces, joined, as one request and returns the exchange when its
+// answer has a 2xx status. Any other end is an error of type *model.Error.
+// The timeout bounds the exchange to the last byte of its answer; 0 is none.
+// The pieces are read, never changed, possibly until after Post returns.
+func (c *Client) Post(ctx context.Context, pieces [][]byte, timeout time.Duration) (*Exchange, error) {
+	x := newExchange(ctx, timeout, c.Cap)
+	body := newBody(pieces)
+	req, err := http.NewRequestWithContext(x.ctx, http.MethodPost, c.URL, body)
+	if err != nil {
+		x.Close()
+		return nil, &model.Error{Kind: kernel.FailRequest, Message: "the request could not be built"}
+	}
+	// GetBody stays nil: net/http then never sends a request a second time
+	// when a pooled connection turns out to be dead.
+	req.ContentLength = body.size
+	req.Header = c.Header.Clone()
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		defer x.Close()
+		if !body.begun.Load() {
+			return nil, x.notSent(err)
+		}
+		return nil, x.Failure(err)
+	}
+	x.body = resp.Body
+	if resp.StatusCode/100 != 2 {
+		defer x.Close()
+		return nil, c.reject(x, resp)
+	}
+	if err := x.accept(resp); err != nil {
+		x.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// reject turns an answer with an error status into a failure.
+func (c *Client) reject(x *Exchange, resp *http.Response) *model.Error {
+	var body []byte
+	if needsBody(resp.StatusCode) {
+		body = x.head(maxErrorBody, errorBodyGrace)
+	}
+	e := c.Classify(resp.StatusCode, body)
+	if e.Status == 0 {
+		e.Status = resp.StatusCode
+	}
+	e.RetryAfter = RetryAfter(resp.Header, c.Now())
+	x.Drain()
+	if ended := x.ended(); ended != nil && ended.Kind == kernel.FailAborted {
+		return ended // whoever aborts is told so, even if the status came first
+	}
+	return e
+}
+
+// needsBody tells the statuses whose meaning depends on the body: a quota, a
+// request over the model's window.
+func needsBody(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusPaymentRequired, http.StatusForbidden,
+		http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusTooManyRequests:
+		return true
+	}
+	return false
+}
+
+// accept looks at the header of a 2xx answer before a byte of it is read.
+func (x *Exchange) accept(resp *http.Response) error {
+	if resp.ContentLength > x.cap {
+		return tooLarge()
+	}
+	if enc := resp.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return Invalid("the answer is compressed, which was not asked for")
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case kind == "text/event-stream":
+		x.Format = FormatEvents
+	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
+		x.Format = FormatJSON
+	case kind == "text/html":
+		return Invalid("the answer is a web page")
+	}
+	return nil
+}

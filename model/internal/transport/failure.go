@@ -1,0 +1,89 @@
+package transport
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"syscall"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+)
+
+// Cut is an answer that ended early.
+func Cut() *model.Error {
+	return &model.Error{Kind: kernel.FailCut, Message: "the answer ended early"}
+}
+
+// Invalid is an answer that is not what the wire speaks. The message is fixed
+// text, never a piece of the answer.
+func Invalid(message string) *model.Error {
+	return &model.Error{Kind: kernel.FailInvalid, Message: message}
+}
+
+func tooLarge() *model.Error {
+	return &model.Error{Kind: kernel.FailTooLarge, Message: "the answer is over the response cap"}
+}
+
+// Quota is an account that is out of quota.
+func Quota() *model.Error {
+	return &model.Error{Kind: kernel.FailQuota, Message: "the account is out of quota"}
+}
+
+// ContextTooLong is a request over the model's window.
+func ContextTooLong() *model.Error {
+	return &model.Error{Kind: kernel.FailContext, Message: "the request is longer than the model's window"}
+}
+
+// Status is an error status, or an error event that means that status.
+func Status(status int) *model.Error {
+	e := &model.Error{Kind: kernel.FailStatus, Status: status}
+	switch {
+	case status/100 == 3:
+		e.Message = "a redirect was refused"
+	case status == http.StatusUnauthorized:
+		e.Message = "the endpoint refused the key"
+	case status == http.StatusForbidden:
+		e.Message = "the key does not give the right to this"
+	case status == http.StatusNotFound:
+		e.Message = "no such model or path at this endpoint"
+	case status == http.StatusRequestEntityTooLarge:
+		e.Message = "the request is too large for the endpoint"
+	case status == http.StatusTooManyRequests:
+		e.Message = "the endpoint limits the rate"
+	case status >= 500:
+		e.Message = "the endpoint failed"
+	default:
+		e.Message = "the endpoint refused the request"
+	}
+	return e
+}
+
+// notSent says why a request never left.
+func (x *Exchange) notSent(err error) *model.Error {
+	if e := x.ended(); e != nil {
+		return e
+	}
+	e := &model.Error{Kind: kernel.FailConnection, Message: "no connection to the endpoint"}
+	var (
+		dns     *net.DNSError
+		cert    *tls.CertificateVerificationError
+		record  tls.RecordHeaderError
+		alert   tls.AlertError
+		timeout net.Error
+	)
+	switch {
+	case errors.As(err, &dns):
+		e.Message = "the endpoint's name was not resolved"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Message = "the endpoint refused the connection"
+	case errors.As(err, &cert):
+		e.Message = "the endpoint's certificate was not accepted"
+	case errors.As(err, &record), errors.As(err, &alert):
+		e.Message = "no TLS connection to the endpoint"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		e.Message = "no connection to the endpoint in time"
+	}
+	return e
+}

@@ -1,0 +1,94 @@
+package transport
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+func good() Settings {
+	return Settings{
+		Env: "OPENAI", BaseURL: "https://example.com/v1", Key: "sk-secret", Name: "m", Profile: kernel.Strict,
+		MaxTokens: 4096, MaxTokensCap: 16384, ResponseCap: 1_000_000,
+	}
+}
+
+// Case 17 and rows 55, 82, 83.
+func TestCheck(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*Settings)
+		hint   string // "-": accepted
+	}{
+		{"good", func(*Settings) {}, "-"},
+		{"tokens 127", func(s *Settings) { s.MaxTokens = 127 }, ""},
+		{"tokens 128", func(s *Settings) { s.MaxTokens = 128 }, "-"},
+		{"tokens 16384", func(s *Settings) { s.MaxTokens = 16384 }, "-"},
+		{"tokens 16385", func(s *Settings) { s.MaxTokens = 16385 }, ""},
+		{"cap below tokens", func(s *Settings) { s.MaxTokensCap = 4095 }, ""},
+		{"negative cap", func(s *Settings) { s.ResponseCap = -1 }, ""},
+		{"profile", func(s *Settings) { s.Profile = "lax" }, ""},
+		{"no name", func(s *Settings) { s.Name = " " }, "set OPENAI_MODEL"},
+		{"no key", func(s *Settings) { s.Key = "" }, "set OPENAI_API_KEY"},
+		{"no key at loopback", func(s *Settings) { s.Key, s.BaseURL = "", "http://127.0.0.2:1/v1" }, "-"},
+		{"no key at loopback, IPv6", func(s *Settings) { s.Key, s.BaseURL = "", "http://[::1]:1" }, "-"},
+		{"no key at localhost", func(s *Settings) { s.Key, s.BaseURL = "", "http://localhost:1" }, "-"},
+		{"no key at a lookalike", func(s *Settings) { s.Key, s.BaseURL = "", "http://127.0.0.1.example.com" }, "set OPENAI_API_KEY"},
+		{"key with a line end", func(s *Settings) { s.Key = "sk-secret\n" }, "set OPENAI_API_KEY"},
+		{"key with a letter outside ASCII", func(s *Settings) { s.Key = "sk-secrét" }, "set OPENAI_API_KEY"},
+		{"credentials", func(s *Settings) { s.BaseURL = "https://u:sk-secret@example.com" }, "set OPENAI_BASE_URL"},
+		{"scheme", func(s *Settings) { s.BaseURL = "ftp://example.com" }, "set OPENAI_BASE_URL"},
+		{"no host", func(s *Settings) { s.BaseURL = "https://" }, "set OPENAI_BASE_URL"},
+		{"no URL", func(s *Settings) { s.BaseURL = "http://sk-secret:\n" }, "set OPENAI_BASE_URL"},
+		{"query", func(s *Settings) { s.BaseURL = "https://example.com/v1?api-version=1" }, "-"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := good()
+			tt.change(&s)
+			err := s.Check()
+			if (err == nil) != (tt.hint == "-") {
+				t.Fatalf("got %v", err)
+			}
+			if err == nil {
+				return
+			}
+			if kernel.CodeOf(err) != kernel.CodeConfiguration || strings.Contains(err.Error(), "secr") {
+				t.Errorf("got %v", err)
+			}
+			if e, ok := errors.AsType[*kernel.Error](err); !ok || tt.hint != "" && e.Hint != tt.hint {
+				t.Errorf("%+v, want the hint %q", err, tt.hint)
+			}
+		})
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	tests := []struct{ base, want string }{
+		{"https://h/v1", "https://h/v1/a/b"},
+		{"https://h/v1/", "https://h/v1/a/b"},
+		{"https://h", "https://h/a/b"},
+		{"https://h/v1?x=1", "https://h/v1/a/b?x=1"},
+	}
+	for _, tt := range tests {
+		if got := Endpoint(tt.base, "a/b"); got != tt.want {
+			t.Errorf("Endpoint(%q) = %q, want %q", tt.base, got, tt.want)
+		}
+	}
+}
+
+func TestMakerTellsServersApart(t *testing.T) {
+	tests := []struct{ base, want string }{
+		{"https://api.openai.com/v1", "openai"},
+		{"https://API.openai.com:443/v1", "openai"},
+		{"http://127.0.0.1:4711/v1", "openai@127.0.0.1"},
+		{"https://Example.com/v1", "openai@example.com"},
+	}
+	for _, tt := range tests {
+		if got := Maker("openai", tt.base, "api.openai.com"); got != tt.want {
+			t.Errorf("Maker(%q) = %q, want %q", tt.base, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/model/internal/transport"
+)
+
+// assembly is a reply on its way. The zero value with a maker is an empty one.
+type assembly struct {
+	maker string
+	watch func(model.Delta)
+
+	chosen    bool // a choice was seen
+	text      strings.Builder
+	refusal   strings.Builder
+	reasoning strings.Builder
+	parts     []byte // reasoning parts of a content array, as they came
+	others    []kernel.BlockKind
+	calls     calls
+	stop      string // the wire's finish reason
+	usage     *kernel.Usage
+	fault     string
+}
+
+// blame records a contradiction. The first one stays.
+func (a *assembly) blame(fault string) {
+	if a.fault == "" {
+		a.fault = fault
+	}
+}
+
+// delta adds a whole message or a piece of one.
+func (a *assembly) delta(d *delta, whole bool) {
+	a.content(d.Content)
+	a.refused(d.Refusal)
+	a.reasoning.WriteString(d.Reasoning)
+	for i := range d.ToolCalls {
+		a.blame(a.calls.add(&d.ToolCalls[i], whole))
+	}
+	if d.Legacy != nil {
+		a.blame(a.calls.addLegacy(d.Legacy))
+	}
+}
+
+// Report A35: content is a string, or an array of typed parts.
+func (a *assembly) content(raw json.RawMessage) {
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+	case raw[0] == '"':
+		a.say(transport.Unquote(raw))
+	case raw[0] == '[':
+		var parts []json.RawMessage
+		if json.Unmarshal(raw, &parts) == nil {
+			for _, p := range parts {
+				a.part(p)
+			}
+		}
+	default:
+		a.blame("the content of the reply is neither text nor parts")
+	}
+}
+
+func (a *assembly) part(raw json.RawMessage) {
+	var p struct {
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
+	}
+	if json.Unmarshal(raw, &p) != nil {
+		a.blame("a part of the reply's content has the wrong type")
+		return
+	}
+	switch p.Type {
+	case "text":
+		a.say(p.Text)
+	case "refusal":
+		a.refused(p.Refusal)
+	case "thinking", "reasoning":
+		if len(a.parts) > 0 {
+			a.parts = append(a.parts, ',')
+		}
+		a.parts = append(a.parts, raw...)
+	default:
+		if len(a.others) < maxCalls {
+			a.others = append(a.others, kernel.BlockKind(transport.Other(p.Type)))
+		}
+	}
+}
+
+func (a *assembly) say(s string) {
+	a.text.WriteString(s)
+	a.show(s)
+}
+
+func (a *assembly) refused(s string) {
+	a.refusal.WriteString(s)
+	a.show(s)
+}
+
+func (a *assembly) show(s string) {
+	if a.watch != nil && s != "" {
+		a.watch(model.Delta{Text: s})
+	}
+}
+
+func (a *assembly) finished(reason string) {
+	if reason == "" {
+		return
+	}
+	if a.stop != "" && a.stop != reason {
+		a.blame("the reply has two finish reasons")
+		return
+	}
+	a.stop = reason
+}
+
+// finish turns what arrived into a Reply.
+func (a *assembly) finish() *model.Reply {
+	if !a.chosen {
+		a.blame("the reply has no choice")
+	}
+	called, fault := a.calls.finish()
+	a.blame(fault)
+	blocks := a.private()
+	for _, s := range []*strings.Builder{&a.text, &a.refusal} {
+		if s.Len() > 0 {
+			blocks = append(blocks, kernel.Block{Kind: kernel.BlockText, Text: s.String()})
+		}
+	}
+	for _, kind := range a.others {
+		blocks = append(blocks, kernel.Block{Kind: kind})
+	}
+	for i := range called {
+		blocks = append(blocks, kernel.Block{Kind: kernel.BlockCall, Call: &called[i]})
+	}
+	stop := stopReason(a.stop)
+	if a.refusal.Len() > 0 {
+		stop = kernel.StopRefusal
+	}
+	return &model.Reply{
+		Message: kernel.Message{Role: kernel.RoleAssistant, Blocks: blocks},
+		Stop:    stop,
+		Usage:   a.usage,
+		Fault:   a.fault,
+	}
+}
+
+// private returns the reasoning blocks. reasoning_content is kept as the JSON
+// string that replays it, and parts of a content array as a JSON array.
+func (a *assembly) private() []kernel.Block {
+	var blocks []kernel.Block
+	add := func(data []byte) {
+		blocks = append(blocks, kernel.Block{
+			Kind:    kernel.BlockReason,
+			Private: &kernel.Private{Provider: a.maker, Data: data},
+		})
+	}
+	if a.reasoning.Len() > 0 {
+		add(transport.AppendString(nil, a.reasoning.String()))
+	}
+	if len(a.parts) > 0 {
+		add(bytes.Join([][]byte{{'['}, a.parts, {']'}}, nil))
+	}
+	return blocks
+}
+
+func stopReason(wire string) kernel.StopReason {
+	switch wire {
+	case "":
+		return kernel.StopAbsent
+	case "stop":
+		return kernel.StopEnd
+	case "tool_calls", "function_call":
+		return kernel.StopCalls
+	case "length":
+		return kernel.StopLength
+	case "content_filter":
+		return kernel.StopFilter
+	}
+	return kernel.StopReason(transport.Other(wire))
+}

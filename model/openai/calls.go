@@ -1,0 +1,160 @@
+package openai
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model/internal/transport"
+)
+
+// maxCalls bounds what is kept of a reply's calls. Admission allows far fewer,
+// and the search for the call of a fragment is linear.
+const maxCalls = 128
+
+// calls collects the calls of a reply from fragments.
+type calls struct {
+	open   []*openCall
+	legacy *openCall // of message.function_call
+}
+
+type openCall struct {
+	index *int
+	id    string
+	name  string
+	args  strings.Builder
+}
+
+// add adds a fragment, or a whole call of a plain answer, and returns what is
+// contradictory about it, if anything.
+func (c *calls) add(f *fragment, whole bool) (fault string) {
+	if f.Type != "" && f.Type != "function" {
+		return "a call is of an unknown type"
+	}
+	if !whole && f.empty() {
+		return ""
+	}
+	var to *openCall
+	if !whole {
+		if to, fault = c.find(f); fault != "" {
+			return fault
+		}
+	}
+	if to == nil {
+		if len(c.open) == maxCalls {
+			return "the reply has too many calls"
+		}
+		to = &openCall{index: f.Index}
+		c.open = append(c.open, to)
+	}
+	return to.add(f.ID, &f.Function)
+}
+
+func (f *fragment) empty() bool {
+	return f.ID == "" && f.Function.Name == "" && arguments(f.Function.Arguments) == ""
+}
+
+// find returns the call that a fragment continues, or nil when it begins one.
+//
+// Reports A01 and A02: an index names its call, an absent one is not 0. Some
+// servers give every call the same index and tell them apart by id. A fragment
+// with a name begins a call; one with nothing but arguments can only continue
+// the one call there is.
+func (c *calls) find(f *fragment) (*openCall, string) {
+	var found *openCall
+	matches := 0
+	for _, o := range c.open {
+		if o.mayBe(f) {
+			found = o
+			matches++
+		}
+	}
+	switch {
+	case f.Index == nil && f.ID == "" && f.Function.Name != "":
+		return nil, ""
+	case matches == 1:
+		return found, ""
+	case matches > 1:
+		return nil, "a fragment may belong to more than one call"
+	case f.Function.Name == "" && f.ID == "" && f.Index == nil:
+		return nil, "a fragment belongs to no call"
+	case f.Function.Name == "" && f.ID != "" && f.Index != nil && c.has(*f.Index):
+		return nil, "a call has two ids"
+	}
+	return nil, ""
+}
+
+// mayBe tells whether nothing in f speaks against its being a piece of o.
+func (o *openCall) mayBe(f *fragment) bool {
+	if f.Index != nil && (o.index == nil || *o.index != *f.Index) {
+		return false
+	}
+	// A call that has no id yet takes one by its index.
+	return f.ID == "" || o.id == f.ID || o.id == "" && f.Index != nil
+}
+
+func (c *calls) has(index int) bool {
+	return slices.ContainsFunc(c.open, func(o *openCall) bool { return o.index != nil && *o.index == index })
+}
+
+// Report A06: the wire's older form knows one call, without an id.
+func (c *calls) addLegacy(f *function) string {
+	if c.legacy == nil {
+		if f.Name == "" && arguments(f.Arguments) == "" {
+			return ""
+		}
+		c.legacy = &openCall{}
+	}
+	return c.legacy.add("", f)
+}
+
+// add adds to a call. An id and a name count once; null, a missing or an empty
+// one later leaves the first.
+func (o *openCall) add(id string, f *function) string {
+	if o.id == "" {
+		o.id = id
+	}
+	if o.name == "" {
+		o.name = f.Name
+	}
+	o.args.WriteString(arguments(f.Arguments))
+	if f.Name != "" && f.Name != o.name {
+		return "a call has two names"
+	}
+	return ""
+}
+
+// arguments returns the text of a call's arguments, byte for byte. Report A07:
+// null and absent are "". Some servers send the object itself in place of its
+// text.
+func arguments(raw json.RawMessage) string {
+	if len(raw) == 0 || string(raw) == "null" {
+		return ""
+	}
+	if raw[0] == '"' {
+		return transport.Unquote(raw)
+	}
+	return string(raw)
+}
+
+// finish returns the calls: in the order of their indices where all have one,
+// and otherwise as they came.
+func (c *calls) finish() ([]kernel.Call, string) {
+	fault := ""
+	if c.legacy != nil {
+		if len(c.open) > 0 {
+			fault = "the reply has calls in two forms"
+		}
+		c.open = append(c.open, c.legacy)
+	}
+	if !slices.ContainsFunc(c.open, func(o *openCall) bool { return o.index == nil }) {
+		slices.SortStableFunc(c.open, func(a, b *openCall) int { return cmp.Compare(*a.index, *b.index) })
+	}
+	out := make([]kernel.Call, len(c.open))
+	for i, o := range c.open {
+		out[i] = kernel.Call{ID: o.id, Name: o.name, Arguments: o.args.String()}
+	}
+	return out, fault
+}

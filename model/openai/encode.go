@@ -1,0 +1,192 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/model/internal/transport"
+)
+
+// body returns the pieces of a request: the head, the messages with commas
+// between them, and the tail with the output limit, which recovery may raise
+// without a change to the rest.
+func (m *Model) body(req *model.Request) ([][]byte, error) {
+	head := req.Head
+	if head == nil {
+		var err error
+		if head, err = m.EncodeHead(req.System, req.Tools); err != nil {
+			return nil, err
+		}
+	}
+	comma := []byte{','}
+	pieces := make([][]byte, 0, 2*len(req.Messages)+2)
+	pieces = append(pieces, head)
+	first := bytes.HasSuffix(head, []byte{'['}) // no system message
+	for i := range req.Messages {
+		wire := req.Messages[i].Wire
+		if wire == nil {
+			var err error
+			if wire, err = m.EncodeMessage(req.Messages[i].Message); err != nil {
+				return nil, err
+			}
+		}
+		if !first {
+			pieces = append(pieces, comma)
+		}
+		first = false
+		pieces = append(pieces, wire)
+	}
+	limit := req.MaxTokens
+	if limit <= 0 {
+		limit = m.cfg.MaxTokens
+	}
+	tail := append([]byte(`],"`), m.cfg.LimitField...)
+	tail = append(tail, `":`...)
+	tail = strconv.AppendInt(tail, int64(limit), 10)
+	return append(pieces, append(tail, '}')), nil
+}
+
+// EncodeHead returns the request up to its first message, the instructions
+// included. A schema that is no JSON object is INVALID_ARGUMENT.
+func (m *Model) EncodeHead(system string, tools []model.Tool) ([]byte, error) {
+	b := transport.AppendString([]byte(`{"model":`), m.cfg.Name)
+	if m.cfg.Stream {
+		b = append(b, `,"stream":true,"stream_options":{"include_usage":true}`...)
+	}
+	for i, t := range tools {
+		if i == 0 {
+			b = append(b, `,"tools":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(b, `{"type":"function","function":{"name":`...)
+		b = transport.AppendString(b, t.Name)
+		b = append(b, `,"description":`...)
+		b = transport.AppendString(b, t.Description)
+		b = append(b, `,"parameters":`...)
+		schema, ok := transport.Object(string(t.Schema))
+		if !ok {
+			return nil, transport.BadMessage(fmt.Sprintf("the schema of tool %q is no JSON object", t.Name))
+		}
+		b = append(b, schema...)
+		b = append(b, "}}"...)
+	}
+	if len(tools) > 0 {
+		b = append(b, ']')
+	}
+	b = append(b, `,"messages":[`...)
+	if system != "" {
+		b = append(b, `{"role":"system","content":`...)
+		b = append(transport.AppendString(b, system), '}')
+	}
+	return b, nil
+}
+
+// EncodeMessage returns one message of the wire. A message that the wire
+// cannot carry is INVALID_ARGUMENT.
+func (m *Model) EncodeMessage(msg *kernel.Message) ([]byte, error) {
+	switch msg.Role {
+	case kernel.RoleUser:
+		b := transport.AppendString([]byte(`{"role":"user","content":`), text(msg))
+		return append(b, '}'), nil
+	case kernel.RoleAssistant:
+		return m.encodeAssistant(msg)
+	case kernel.RoleTool:
+		if len(msg.Blocks) != 1 || msg.Blocks[0].Kind != kernel.BlockResult || msg.Blocks[0].CallID == "" {
+			return nil, transport.BadMessage("a tool message is one result with the id of its call")
+		}
+		b := transport.AppendString([]byte(`{"role":"tool","tool_call_id":`), msg.Blocks[0].CallID)
+		b = append(b, `,"content":`...)
+		b = transport.AppendString(b, msg.Blocks[0].Text)
+		return append(b, '}'), nil
+	}
+	return nil, transport.BadMessage("a message has an unknown role")
+}
+
+// Report A35: content is null only together with calls.
+func (m *Model) encodeAssistant(msg *kernel.Message) ([]byte, error) {
+	b := []byte(`{"role":"assistant","content":`)
+	called := false
+	for i := range msg.Blocks {
+		called = called || msg.Blocks[i].Kind == kernel.BlockCall
+	}
+	if s := text(msg); s != "" || !called {
+		b = transport.AppendString(b, s)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = m.appendReasoning(b, msg)
+	separator := `,"tool_calls":[`
+	for i := range msg.Blocks {
+		c := msg.Blocks[i].Call
+		if msg.Blocks[i].Kind != kernel.BlockCall || c == nil {
+			continue
+		}
+		var err error
+		if b, err = appendCall(append(b, separator...), c); err != nil {
+			return nil, err
+		}
+		separator = ","
+	}
+	if called {
+		b = append(b, ']')
+	}
+	return append(b, '}'), nil
+}
+
+func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
+	if c.ID == "" || c.Name == "" {
+		return nil, transport.BadMessage("a call of the history has no id or no name")
+	}
+	arguments := []byte("{}")
+	if c.Arguments != "" {
+		var ok bool
+		if arguments, ok = transport.Object(c.Arguments); !ok {
+			return nil, transport.BadMessage("the arguments of a call of the history are no JSON object")
+		}
+	}
+	b = append(b, `{"id":`...)
+	b = transport.AppendString(b, c.ID)
+	b = append(b, `,"type":"function","function":{"name":`...)
+	b = transport.AppendString(b, c.Name)
+	b = append(b, `,"arguments":`...)
+	b = transport.AppendString(b, string(arguments))
+	return append(b, "}}"...), nil
+}
+
+// appendReasoning replays reasoning_content to the server that made it, where
+// its profile demands that. Parts of a content array are never replayed.
+func (m *Model) appendReasoning(b []byte, msg *kernel.Message) []byte {
+	if !m.cfg.ReplayReasoning {
+		return b
+	}
+	for i := range msg.Blocks {
+		p := msg.Blocks[i].Private
+		if p == nil || p.Provider != m.maker || len(p.Data) == 0 || p.Data[0] != '"' || !json.Valid(p.Data) {
+			continue
+		}
+		b = append(b, `,"reasoning_content":`...)
+		return append(b, p.Data...)
+	}
+	return b
+}
+
+// text joins the text blocks of a message. Blocks of another kind are no text:
+// reasoning stays with its maker.
+func text(msg *kernel.Message) string {
+	var s []byte
+	for i := range msg.Blocks {
+		if msg.Blocks[i].Kind != kernel.BlockText || msg.Blocks[i].Text == "" {
+			continue
+		}
+		if len(s) > 0 {
+			s = append(s, "\n\n"...)
+		}
+		s = append(s, msg.Blocks[i].Text...)
+	}
+	return string(s)
+}
