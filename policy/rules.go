@@ -102,8 +102,14 @@ func (p *Rules) decision(i int) Decision {
 	rule := p.rules[i]
 	d := Decision{Answer: rule.Answer, Reason: rule.Reason}
 	d.Rule = fmt.Sprintf("rule %d: %s %s", i+1, rule.Answer, rule.Tool)
-	if d.Reason == "" && d.Answer != kernel.Allow {
-		d.Reason = "policy " + d.Rule
+	if d.Reason != "" {
+		return d
+	}
+	switch rule.Answer {
+	case kernel.Deny:
+		d.Reason = "the policy denies it"
+	case kernel.Ask:
+		d.Reason = "the policy wants a person's approval"
 	}
 	return d
 }

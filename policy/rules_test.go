@@ -3,6 +3,7 @@ package policy_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,11 @@ func allow(tool string) policy.Rule { return policy.Rule{Answer: kernel.Allow, T
 func ask(tool string) policy.Rule   { return policy.Rule{Answer: kernel.Ask, Tool: tool} }
 func deny(tool string) policy.Rule  { return policy.Rule{Answer: kernel.Deny, Tool: tool} }
 
-func decide(t interface{ Fatalf(string, ...any) }, rules []policy.Rule, tool string) policy.Decision {
+type fataler interface {
+	Fatalf(format string, args ...any)
+}
+
+func decide(t fataler, rules []policy.Rule, tool string) policy.Decision {
 	p, err := policy.NewRules(rules)
 	if err != nil {
 		t.Fatalf("NewRules(%v): %v", rules, err)
@@ -171,9 +176,9 @@ func TestRulesAgreeWithANaiveReading(t *testing.T) {
 		rules := rapid.SliceOfN(ruleGen(), 0, 6).Draw(t, "rules")
 		tool := rapid.StringMatching(`[ab]{1,4}`).Draw(t, "tool")
 		want := kernel.Deny
-		for i := len(rules) - 1; i >= 0; i-- {
-			if rules[i].Answer != kernel.Deny && glob(rules[i].Tool, tool) {
-				want = rules[i].Answer
+		for _, r := range slices.Backward(rules) {
+			if r.Answer != kernel.Deny && glob(r.Tool, tool) {
+				want = r.Answer
 			}
 		}
 		for _, r := range rules {

@@ -22,7 +22,8 @@ type Program struct {
 	Tool     string // the tool that runs programs, as the run knows it: "run_program"
 	Program  string // the program's configured name
 	ExitCode int
-	// Stdout is the output to expect, compared byte for byte once one trailing
+	// Stdout is the output to expect, compared byte for byte with what was
+	// recorded (as clean text: without escape sequences) once one trailing
 	// newline is taken off both; nil: not looked at.
 	Stdout *string
 }
@@ -34,11 +35,13 @@ const maxShown = 200
 
 // programData is what is read of the facts beside a program's result.
 type programData struct {
-	Program  *string `json:"program"`
-	ExitCode *int    `json:"exit_code"`
-	Stdout   *string `json:"stdout"`
-	TimedOut bool    `json:"timed_out"`
-	Omitted  int64   `json:"stdout_omitted"`
+	Program     *string `json:"program"`
+	ExitCode    *int    `json:"exit_code"`
+	Signal      string  `json:"signal"` // not empty: what ended it
+	Stdout      *string `json:"stdout"`
+	Omitted     int64   `json:"omitted_bytes"` // of all output
+	TimedOut    bool    `json:"timed_out"`
+	Interrupted bool    `json:"interrupted"`
 }
 
 // Verify judges facts. INVALID_ARGUMENT says that a result cannot be read.
@@ -109,30 +112,42 @@ func readProgram(r *Result) (*programData, error) {
 // judge returns why the result does not verify the run, or "".
 func (p Program) judge(r *Result, data *programData) (string, error) {
 	switch {
-	case r.Disposition == kernel.InDoubt:
-		return "the outcome of the last run of " + p.Program + " is unknown", nil
 	case data.TimedOut:
 		return "the last run of " + p.Program + " timed out", nil
+	case data.Interrupted:
+		return "the last run of " + p.Program + " was interrupted", nil
+	case r.Disposition == kernel.InDoubt:
+		return "the outcome of the last run of " + p.Program + " is unknown", nil
 	case r.Disposition == kernel.DidNotHappen:
 		return "the last call of " + p.Program + " did not run it", nil
 	case data.ExitCode == nil && r.IsError:
 		return "the last run of " + p.Program + " failed", nil
 	case data.ExitCode == nil:
 		return "", unreadable(r, nil)
+	case data.Signal != "":
+		return fmt.Sprintf("%s was ended by a signal: %s", p.Program, shown(data.Signal)), nil
 	case *data.ExitCode != p.ExitCode:
 		return fmt.Sprintf("%s exited with %d, not %d", p.Program, *data.ExitCode, p.ExitCode), nil
 	case p.Stdout == nil:
 		return "", nil
 	case data.Stdout == nil:
 		return "", unreadable(r, nil)
-	case data.Omitted > 0:
-		return fmt.Sprintf("%s printed more than is kept (%d bytes omitted)", p.Program, data.Omitted), nil
 	}
-	want, got := strings.TrimSuffix(*p.Stdout, "\n"), strings.TrimSuffix(*data.Stdout, "\n")
-	if got != want {
-		return fmt.Sprintf("%s printed %s, not %s", p.Program, shown(got), shown(want)), nil
+	return p.compare(*data.Stdout, data.Omitted), nil
+}
+
+// compare returns how an output differs from the expected one, or "". An
+// output that was cut holds a remark on the cut and is equal to nothing else.
+func (p Program) compare(stdout string, omitted int64) string {
+	want, got := strings.TrimSuffix(*p.Stdout, "\n"), strings.TrimSuffix(stdout, "\n")
+	if got == want {
+		return ""
 	}
-	return "", nil
+	finding := fmt.Sprintf("%s printed %s, not %s", p.Program, shown(got), shown(want))
+	if omitted > 0 {
+		finding += fmt.Sprintf("; %d bytes of its output were not kept", omitted)
+	}
+	return finding
 }
 
 // shown quotes s, cut on a rune at maxShown bytes.

@@ -51,6 +51,9 @@ func TestProgram(t *testing.T) {
 		{"did not start", []verify.Result{good, with(ran("r2", ""), func(r *verify.Result) { r.IsError = true; r.Disposition = kernel.DidNotHappen })}, false, "did not run", "r2"},
 		{"failed without facts", []verify.Result{good, with(ran("r2", ""), func(r *verify.Result) { r.IsError = true })}, false, "failed", "r2"},
 		{"timed out", []verify.Result{good, ran("r2", `{"program":"main","exit_code":0,"stdout":"42\n","timed_out":true}`)}, false, "timed out", "r2"},
+		{"timed out, in doubt", []verify.Result{with(ran("r2", `{"program":"main","exit_code":-1,"signal":"terminated","stdout":"42\n","timed_out":true}`), func(r *verify.Result) { r.IsError = true; r.Disposition = kernel.InDoubt })}, false, "timed out", "r2"},
+		{"interrupted read", []verify.Result{with(ran("r2", `{"program":"main","exit_code":-1,"signal":"terminated","stdout":"42\n","interrupted":true}`), func(r *verify.Result) { r.IsError = true; r.Disposition = kernel.DidNotHappen })}, false, "was interrupted", "r2"},
+		{"ended by a signal", []verify.Result{ran("r2", `{"program":"main","exit_code":-1,"signal":"killed","stdout":"42\n"}`)}, false, "ended by a signal: \"killed\"", "r2"},
 		{"timed out without an exit code", []verify.Result{ran("r2", `{"program":"main","exit_code":null,"stdout":"","timed_out":true}`)}, false, "timed out", "r2"},
 	}
 	want := "42"
@@ -110,13 +113,18 @@ func TestProgramUnreadableIsAnError(t *testing.T) {
 	}
 }
 
-// Output that was cut is not compared as if it were whole.
-func TestProgramCutOutputProvesNothing(t *testing.T) {
+// A finding about output that was cut says so. What was cut from standard
+// error does not matter.
+func TestProgramCutOutput(t *testing.T) {
 	want := "42"
 	p := verify.Program{Tool: "run_program", Program: "main", Stdout: &want}
-	r := ran("r1", `{"program":"main","exit_code":0,"stdout":"42","stdout_omitted":9}`)
+	r := ran("r1", `{"program":"main","exit_code":0,"stdout":"4\n[9 bytes omitted]\n2","omitted_bytes":9}`)
 	v, err := p.Verify(t.Context(), verify.Facts{Results: []verify.Result{r}})
-	if err != nil || v.Verified || !strings.Contains(v.Finding, "9 bytes omitted") {
+	if err != nil || v.Verified || !strings.Contains(v.Finding, "9 bytes of its output were not kept") {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	r = ran("r1", `{"program":"main","exit_code":0,"stdout":"42\n","omitted_bytes":9}`)
+	if v, err := p.Verify(t.Context(), verify.Facts{Results: []verify.Result{r}}); err != nil || !v.Verified {
 		t.Errorf("got %+v, %v", v, err)
 	}
 }
