@@ -1,0 +1,230 @@
+package modeltest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/model/modeltest/stub"
+)
+
+// testRequests: what a request says arrives.
+func testRequests(t *testing.T, f Factory) {
+	f.both(t, func(t *testing.T, stream bool) {
+		b := f.start(t, Config{Stream: stream, Key: "k-1", Name: "m-1"}, stub.Options{Key: "k-1"})
+		b.srv.Play(stub.Text("ok"), stub.Text("ok"))
+		req := user("hi 中 \u2028 <&>")
+		req.System = "be \"brief\""
+		req.MaxTokens = 777
+		req.Tools = []model.Tool{
+			{Name: "multiply", Description: "Multiplies <two> numbers.", Schema: []byte(`{"type":"object","properties":{"a":{"type":"integer","maximum":9007199254740993}},"additionalProperties":false}`)},
+			{Name: "list", Schema: []byte(`{"type":"object"}`)},
+		}
+		b.reply(req)
+		b.reply(user("bare")) // no system, no tools
+		b.accepted()
+		got := b.srv.Requests()[0]
+		if got.Model != "m-1" || got.Stream != stream || got.MaxTokens != 777 || got.System != req.System {
+			t.Errorf("model %q, stream %v, max tokens %d, system %q", got.Model, got.Stream, got.MaxTokens, got.System)
+		}
+		if !slices.Equal(got.Tools, []string{"multiply", "list"}) || !bytes.Contains(got.Body, []byte("9007199254740993")) {
+			t.Errorf("tools %v of %s", got.Tools, got.Body)
+		}
+		if diff := cmp.Diff([]stub.Message{{Role: "user", Text: "hi 中 \u2028 <&>"}}, got.Messages); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// assistant is an assistant's message of text and calls.
+func assistant(text string, calls ...kernel.Call) *kernel.Message {
+	m := &kernel.Message{Role: kernel.RoleAssistant, Blocks: []kernel.Block{{Kind: kernel.BlockText, Text: text}}}
+	for i := range calls {
+		m.Blocks = append(m.Blocks, kernel.Block{Kind: kernel.BlockCall, Call: &calls[i]})
+	}
+	return m
+}
+
+// histories are conversations that a runtime may hold. Each must be acceptable
+// to the wire that gets it.
+func histories() map[string][]*kernel.Message {
+	read := kernel.Call{ID: "call_1", Name: "read", Arguments: `{"path":"a"}`}
+	search := kernel.Call{ID: "call_2", Name: "search", Arguments: `{"id":9007199254740993}`}
+	toolOnly := &kernel.Message{Role: kernel.RoleAssistant, Blocks: []kernel.Block{{Kind: kernel.BlockCall, Call: &read}}}
+	return map[string][]*kernel.Message{
+		"one question":          {userMessage("hi")},
+		"an answer, a question": {userMessage("hi"), assistant("hello"), userMessage("more")},
+		"two calls":             {userMessage("hi"), assistant("Both.", read, search), resultMessage("call_1", "a", false), resultMessage("call_2", "b", false)},
+		"calls alone":           {userMessage("hi"), toolOnly, resultMessage("call_1", "a", false)}, // Report A35
+		"empty text with calls": {userMessage("hi"), assistant("", read), resultMessage("call_1", "a", false)},
+		"blank text with calls": {userMessage("hi"), assistant(" \n", read), resultMessage("call_1", "a", false)},
+		"empty and blank results": {userMessage("hi"), assistant("Both.", read, search),
+			resultMessage("call_1", "", false), resultMessage("call_2", " \n", true)},
+		"an error result": {userMessage("hi"), assistant("One.", read), resultMessage("call_1", "未执行：no", true)},
+		"a question after results": {userMessage("hi"), assistant("One.", read), resultMessage("call_1", "a", false),
+			userMessage("continue")},
+		"an empty answer":                  {userMessage("hi"), assistant(""), userMessage("hello?")}, // Report A35
+		"a question that was not answered": {userMessage("hi"), userMessage("hello?")},
+		"empty arguments": {userMessage("hi"), assistant("One.", kernel.Call{ID: "call_1", Name: "read", Arguments: `{}`}),
+			resultMessage("call_1", "a", false)},
+		"turn after turn": {userMessage("hi"), assistant("1", read), resultMessage("call_1", "a", false),
+			assistant("2", search), resultMessage("call_2", "b", false), assistant("done"), userMessage("again")},
+		"unicode": {userMessage("中 😀 \u2028 \u0000 \" \\ </script>"), assistant("é", kernel.Call{ID: "call_1", Name: "read", Arguments: `{"s":"\ud83d\ude00 中"}`}),
+			resultMessage("call_1", "\u0001\ufffd", false)},
+	}
+}
+
+// testConversations: the strict stub accepts every history, and sees in it
+// what was said, calls and results in order (Case 8).
+func testConversations(t *testing.T, f Factory) {
+	for name, history := range histories() {
+		t.Run(name, func(t *testing.T) {
+			b := f.start(t, Config{}, stub.Options{})
+			b.srv.Play(stub.Text("ok"))
+			b.reply(request(history...))
+			b.accepted()
+			checkSaid(t, history, b.srv.Requests()[0].Messages)
+		})
+	}
+	t.Run("results of one turn", func(t *testing.T) { // Case 8
+		b := f.start(t, Config{}, stub.Options{})
+		b.srv.Play(stub.Text("ok"))
+		b.reply(request(histories()["two calls"]...))
+		got := b.srv.Requests()[0].Messages
+		want := []string{"user", "assistant", "tool", "tool"}
+		if f.Wire == stub.Anthropic {
+			want = []string{"user", "assistant", "user"}
+		}
+		var roles []string
+		for _, m := range got {
+			roles = append(roles, m.Role)
+		}
+		if !slices.Equal(roles, want) {
+			t.Errorf("roles %v, want %v", roles, want)
+		}
+	})
+	t.Run("an error result says so", func(t *testing.T) {
+		b := f.start(t, Config{}, stub.Options{})
+		b.srv.Play(stub.Text("ok"))
+		b.reply(request(histories()["an error result"]...))
+		result := b.srv.Requests()[0].Messages[2].Results[0]
+		if result.IsError != (f.Wire == stub.Anthropic) || result.Text != "未执行：no" {
+			t.Errorf("result %+v", result)
+		}
+	})
+}
+
+// checkSaid compares a history with what arrived, whatever messages the wire
+// joined. Blank text may be left out, and what replaces an empty result is the
+// adapter's choice.
+func checkSaid(t *testing.T, history []*kernel.Message, got []stub.Message) {
+	t.Helper()
+	var want, arrived []string
+	for _, m := range history {
+		for _, b := range m.Blocks {
+			switch {
+			case b.Kind == kernel.BlockCall:
+				want = append(want, fmt.Sprint("call ", b.Call.ID, b.Call.Name, b.Call.Arguments))
+			case b.Kind == kernel.BlockResult:
+				want = append(want, "result "+b.CallID)
+			}
+		}
+	}
+	for _, m := range got {
+		for _, c := range m.Calls {
+			arrived = append(arrived, fmt.Sprint("call ", c.ID, c.Name, c.Args))
+		}
+		for _, r := range m.Results {
+			arrived = append(arrived, "result "+r.ID)
+		}
+	}
+	if diff := cmp.Diff(want, arrived); diff != "" {
+		t.Error(diff)
+	}
+	checkTexts(t, history, got)
+}
+
+// checkTexts compares the texts of the messages and of the results.
+func checkTexts(t *testing.T, history []*kernel.Message, got []stub.Message) {
+	t.Helper()
+	var text, results string
+	for _, m := range got {
+		text += m.Text
+		for _, r := range m.Results {
+			results += r.Text
+		}
+	}
+	rest, restOfResults := []byte(text), []byte(results)
+	for _, m := range history {
+		for _, b := range m.Blocks {
+			in := &rest
+			if b.Kind == kernel.BlockResult {
+				in = &restOfResults
+			}
+			said := bytes.TrimSpace([]byte(b.Text))
+			_, after, ok := bytes.Cut(*in, said)
+			if !ok {
+				t.Errorf("%q did not arrive, or not in order, in %q", said, *in)
+			}
+			*in = after
+		}
+	}
+}
+
+// testEncoder: messages that were encoded once give the same request as
+// messages that were not.
+func testEncoder(t *testing.T, f Factory) {
+	for name, history := range histories() {
+		t.Run(name, func(t *testing.T) {
+			b := f.start(t, Config{Stream: true}, stub.Options{})
+			enc, ok := b.model.(model.Encoder)
+			if !ok {
+				t.Skip("the model keeps no encoding")
+			}
+			b.srv.Always(stub.Text("ok"))
+			req := request(history...)
+			req.System = "be brief"
+			req.Tools = []model.Tool{{Name: "read", Description: "d", Schema: []byte(`{"type":"object"}`)}}
+			b.reply(req)
+			encode(t, enc, req)
+			wires := make([]string, len(req.Messages))
+			for i, m := range req.Messages {
+				wires[i] = string(m.Wire)
+			}
+			b.reply(req)
+			b.reply(req)
+			b.accepted()
+			got := b.srv.Requests()
+			for i := 1; i < 3; i++ {
+				if !bytes.Equal(got[0].Body, got[i].Body) {
+					t.Errorf("one-shot:\n%s\nencoded once:\n%s", got[0].Body, got[i].Body)
+				}
+			}
+			for i, m := range req.Messages {
+				if wires[i] != string(m.Wire) {
+					t.Errorf("the bytes of message %d were changed", i)
+				}
+			}
+		})
+	}
+}
+
+func encode(t *testing.T, enc model.Encoder, req *model.Request) {
+	t.Helper()
+	var err error
+	if req.Head, err = enc.EncodeHead(req.System, req.Tools); err != nil {
+		t.Fatal(err)
+	}
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		if m.Wire, err = enc.EncodeMessage(m.Message); err != nil {
+			t.Fatal(err)
+		}
+		m.Wire = slices.Clip(m.Wire)
+	}
+}
