@@ -1,10 +1,11 @@
-// Package local drives runs inside this process: one goroutine a run, and one
-// for each command that is under way.
+// Package local drives runs inside this process, with one goroutine for each
+// command that is under way and none for a run that waits.
 package local
 
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -66,7 +67,7 @@ func (e *Engine) Run(ctx context.Context, s engine.Start) (*engine.Run, error) {
 	select {
 	case <-r.done:
 	case <-ctx.Done():
-		r.signal(engine.Signal{Cancel: true, Reason: "interrupted"})
+		_ = r.signal(engine.Signal{Cancel: true, Reason: "interrupted"}) // stopped by itself: as good
 		<-r.done
 	}
 	return r.result, nil
@@ -87,14 +88,19 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (*run, error) {
 	if r.x, err = engine.NewExecution(engine.Env{Now: time.Now, Log: e.log, Watch: r.feed.delta}, s, prior); err != nil {
 		return nil, err
 	}
+	// Locked, so that no signal comes before the beginning.
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err := e.admit(r); err != nil {
 		return nil, err
 	}
-	if err := r.start(ctx); err != nil {
+	first, err := r.start(ctx)
+	if err != nil {
+		r.closed = true
 		e.forget(r)
 		return nil, err
 	}
-	go r.drive()
+	go r.carry(first)
 	return r, nil
 }
 
@@ -152,15 +158,14 @@ func (e *Engine) sessionHistory(ctx context.Context, s *engine.Start) ([]kernel.
 // Signal delivers a wish: see engine.Engine.
 func (e *Engine) Signal(ctx context.Context, id string, sig engine.Signal) error {
 	if r := e.live(id); r != nil {
-		r.signal(sig)
-		return nil
+		return r.signal(sig)
 	}
 	head, err := e.journal.Head(ctx, id)
 	if err != nil {
 		return err
 	}
 	if head.State == journal.Stopped {
-		return &kernel.Error{Code: kernel.CodeRunStopped, Message: "the run has stopped"}
+		return stopped()
 	}
 	return &kernel.Error{Code: kernel.CodeNotFound, Message: "this process does not drive the run"}
 }
@@ -178,12 +183,18 @@ func (e *Engine) List(ctx context.Context, q journal.Query) ([]journal.Head, err
 // Close cancels the runs under way, waits for them to stop, and refuses new
 // ones. The journal stays open.
 func (e *Engine) Close() error {
-	e.mu.Lock()
-	e.closed = true
-	for _, r := range e.runs {
-		r.signal(engine.Signal{Cancel: true, Reason: "the engine was closed"})
+	for _, r := range e.shut() {
+		// One that has stopped by now is what was wanted.
+		go func() { _ = r.signal(engine.Signal{Cancel: true, Reason: "the engine was closed"}) }()
 	}
-	e.mu.Unlock()
 	e.wg.Wait()
 	return nil
+}
+
+// shut refuses new runs, and returns those under way.
+func (e *Engine) shut() []*run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	return slices.Collect(maps.Values(e.runs))
 }

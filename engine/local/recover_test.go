@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal/memory"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/tool"
@@ -128,4 +129,19 @@ func TestDoubtIsNotRetried(t *testing.T) {
 	if runs != 1 || r.Results[0].Disposition != kernel.InDoubt {
 		t.Errorf("%d runs, %+v", runs, r.Results)
 	}
+}
+
+// A run that stops at its first event is over at once, not at its deadline.
+func TestStopAtTheFirstEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		var n counter
+		both := func(name string) tool.Tool { return capable{n.tool(name).(probe), []string{"read"}} }
+		r, err := open(t, memory.New()).Run(t.Context(), engine.Start{
+			Agent: &engine.Agent{Model: &script{}, Tools: tools(t, both("reader"), both("viewer"))}, Question: "look", Requires: []string{"read"},
+		})
+		if err != nil || r.Outcome.Stop != kernel.StopClarify || !time.Now().Equal(begun) {
+			t.Errorf("%+v, %v after %s", r, err, time.Since(begun))
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -14,22 +15,23 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// run is a run that this process drives. Its driving goroutine owns what does
-// not say shared.
+// run is a run that this process drives. No goroutine belongs to it: whoever
+// reports what came of a command takes the run on from there.
 type run struct {
-	id      string  // shared
-	eng     *Engine // shared
+	id   string
+	eng  *Engine
+	feed *feed
+	done chan struct{} // closed when the run has stopped
+	// result is what the run came to, once done is closed.
+	result *engine.Run
+
+	mu      sync.Mutex // guards the rest
 	x       *engine.Execution
 	head    journal.Head
 	pending []journal.Record // applied, not yet committed
 	ready   []kernel.Command // to execute once pending is committed
 	out     map[kernel.Seq]order
-
-	inbox   chan report        // shared
-	signals chan engine.Signal // shared
-	feed    *feed              // shared
-	done    chan struct{}      // shared; closed when the run has stopped
-	result  *engine.Run        // shared once done is closed
+	closed  bool
 }
 
 // order is a command that is out, and how to end it early.
@@ -38,11 +40,11 @@ type order struct {
 	cancel context.CancelFunc
 }
 
-// report is what came of a command.
-type report struct {
-	cmd     kernel.Seq // 0: no command, a signal
-	event   kernel.Event
-	content engine.Content
+// work is a command that a goroutine carries out.
+type work struct {
+	cmd  kernel.Seq
+	ctx  context.Context
+	task engine.Task
 }
 
 func newRun(e *Engine, s engine.Start) *run {
@@ -52,11 +54,9 @@ func newRun(e *Engine, s engine.Start) *run {
 			Run: s.Run, Session: s.Session, Tenant: s.Tenant, User: s.User,
 			State: journal.Running, Question: preview(s.Question), StartedAt: time.Now().UTC(),
 		},
-		out:     map[kernel.Seq]order{},
-		inbox:   make(chan report),
-		signals: make(chan engine.Signal, 1),
-		feed:    newFeed(),
-		done:    make(chan struct{}),
+		out:  map[kernel.Seq]order{},
+		feed: newFeed(),
+		done: make(chan struct{}),
 	}
 }
 
@@ -73,64 +73,94 @@ func preview(s string) string {
 	return strings.ToValidUTF8(s[:n], "")
 }
 
-// signal delivers a wish. One that finds another still waiting is dropped:
-// cancelling twice is cancelling.
-func (r *run) signal(s engine.Signal) {
-	select {
-	case r.signals <- s:
-	default:
+// signal delivers a wish: RUN_STOPPED when the run has ended. It waits for a
+// commit that is under way. The kernel makes one cancel of many.
+func (r *run) signal(s engine.Signal) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return stopped()
 	}
+	if w := r.report(0, kernel.Cancelled{At: now(), By: s.By, Reason: s.Reason}, engine.Content{}); w != nil {
+		go r.carry(w)
+	}
+	return nil
 }
 
-// start journals the beginning. Nothing has been executed when it fails.
-func (r *run) start(ctx context.Context) error {
+func stopped() error {
+	return &kernel.Error{Code: kernel.CodeRunStopped, Message: "the run has stopped"}
+}
+
+// start journals the beginning and returns what to carry out first. Nothing
+// has been executed when it fails.
+func (r *run) start(ctx context.Context) (*work, error) {
 	event, content := r.x.Begin()
 	if err := r.take(event, content); err != nil {
-		return err
+		return nil, err
 	}
-	return r.flush(ctx)
+	if err := r.flush(ctx); err != nil {
+		return nil, err
+	}
+	return r.next(), nil
 }
 
-// drive takes the run to its stop: commit, execute, wait for a report, again.
-func (r *run) drive() {
-	defer r.eng.forget(r)
-	defer r.close()
-	if err := r.loop(); err != nil {
+// carry carries commands out one after another. The goroutine that was busy
+// with the last one goes on with the next: a turn then needs no hand-over, and
+// a stack that has grown is used again.
+func (r *run) carry(w *work) {
+	for w != nil {
+		event, content := w.task(w.ctx)
+		w = r.deliver(w.cmd, event, content)
+	}
+}
+
+func (r *run) deliver(cmd kernel.Seq, e kernel.Event, c engine.Content) *work {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.report(cmd, e, c)
+}
+
+// report takes the run on by what came of a command (0: of none): apply,
+// commit, execute. It returns what its caller has to carry out next, and nil
+// when that is nothing. Nothing is taken any more after the run's stop.
+func (r *run) report(cmd kernel.Seq, e kernel.Event, c engine.Content) *work {
+	if r.closed {
+		return nil
+	}
+	if o, ok := r.out[cmd]; ok {
+		o.cancel()
+		delete(r.out, cmd)
+	}
+	if err := r.advance(e, c); err != nil {
 		r.fail(err)
+		r.close()
+		return nil
 	}
+	return r.next()
 }
 
-func (r *run) loop() (err error) {
+// next returns what follows from the last commit, and ends a run that has
+// stopped.
+func (r *run) next() *work {
+	if r.x.State.Phase == kernel.PhaseStopped {
+		r.close()
+		return nil
+	}
+	return r.execute()
+}
+
+// advance applies an event and commits it.
+func (r *run) advance(e kernel.Event, c engine.Content) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.eng.log.Error("panic contained", "run", r.id, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 			err = &kernel.Error{Code: kernel.CodeInternal, Message: "the driver of the run panicked"}
 		}
 	}()
-	for r.x.State.Phase != kernel.PhaseStopped {
-		r.execute()
-		rep := r.wait()
-		if o, ok := r.out[rep.cmd]; ok {
-			o.cancel()
-			delete(r.out, rep.cmd)
-		}
-		if err := r.take(rep.event, rep.content); err != nil {
-			return err
-		}
-		if err := r.flush(context.Background()); err != nil {
-			return err
-		}
+	if err := r.take(e, c); err != nil {
+		return err
 	}
-	return nil
-}
-
-func (r *run) wait() report {
-	select {
-	case rep := <-r.inbox:
-		return rep
-	case s := <-r.signals:
-		return report{event: kernel.Cancelled{At: now(), By: s.By, Reason: s.Reason}}
-	}
+	return r.flush(context.Background())
 }
 
 // take applies an event and, at once, whatever only computes; what remains to
@@ -236,12 +266,14 @@ func (r *run) flush(ctx context.Context) error {
 	}
 	r.head.LastSeq = r.x.Seq
 	r.pending = nil
-	r.feed.committed()
+	r.feed.committed(r.x.Seq)
 	return nil
 }
 
-// execute starts what was waiting for the commit.
-func (r *run) execute() {
+// execute starts what was waiting for the commit, but for one command, which
+// it leaves to its caller.
+func (r *run) execute() *work {
+	var own *work
 	for _, c := range r.ready {
 		n := number(c)
 		ctx := r.out[n].ctx
@@ -250,30 +282,25 @@ func (r *run) execute() {
 			continue
 		}
 		task, _ := r.x.Task(c)
-		go func() {
-			event, content := task(ctx)
-			r.deliver(report{n, event, content})
-		}()
+		w := &work{n, ctx, task}
+		if own == nil {
+			own = w
+			continue
+		}
+		go r.carry(w)
 	}
 	r.ready = r.ready[:0]
+	return own
 }
 
 func (r *run) startTimer(ctx context.Context, t kernel.SetTimer) {
 	timer := time.AfterFunc(time.Until(time.Unix(0, int64(t.At))), func() {
-		r.deliver(report{t.Cmd, kernel.TimerFired{At: now(), Cmd: t.Cmd}, engine.Content{}})
+		r.carry(r.deliver(t.Cmd, kernel.TimerFired{At: now(), Cmd: t.Cmd}, engine.Content{}))
 	})
 	context.AfterFunc(ctx, func() { timer.Stop() })
 }
 
 func now() kernel.Time { return kernel.Time(time.Now().UnixNano()) }
-
-// deliver hands a report to the run, unless the run has stopped.
-func (r *run) deliver(rep report) {
-	select {
-	case r.inbox <- rep:
-	case <-r.done:
-	}
-}
 
 // fail stops a run whose events cannot be applied or journaled. Its outcome is
 // host_error; it is journaled if the journal takes it after all.
@@ -300,10 +327,12 @@ func (r *run) fail(err error) {
 
 // close ends whatever is still out and publishes the result.
 func (r *run) close() {
+	r.closed = true
 	for _, o := range r.out {
 		o.cancel()
 	}
 	r.result = r.x.Snapshot(r.head)
 	close(r.done)
 	r.feed.end()
+	r.eng.forget(r)
 }

@@ -18,14 +18,22 @@ type feed struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed at each change, then replaced
 	ended   bool
-	deltas  map[chan string]struct{}
+	seq     int64 // of the last committed record
+	deltas  map[chan delta]struct{}
+}
+
+// delta is a piece of text that arrived after the record of that number.
+type delta struct {
+	after int64
+	text  string
 }
 
 func newFeed() *feed { return &feed{changed: make(chan struct{})} }
 
-func (f *feed) committed() {
+func (f *feed) committed(seq int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.seq = seq
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
@@ -51,18 +59,18 @@ func (f *feed) delta(d model.Delta) {
 	defer f.mu.Unlock()
 	for ch := range f.deltas {
 		select {
-		case ch <- d.Text:
+		case ch <- delta{f.seq, d.Text}:
 		default:
 		}
 	}
 }
 
-func (f *feed) subscribe() (ch chan string, cancel func()) {
-	ch = make(chan string, maxDeltas)
+func (f *feed) subscribe() (ch chan delta, cancel func()) {
+	ch = make(chan delta, maxDeltas)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.deltas == nil {
-		f.deltas = map[chan string]struct{}{}
+		f.deltas = map[chan delta]struct{}{}
 	}
 	f.deltas[ch] = struct{}{}
 	return ch, func() {
@@ -88,6 +96,8 @@ type watcher struct {
 	id     string
 	after  int64
 	replay *engine.Replay
+	deltas <-chan delta
+	held   *delta // taken from deltas, not yet passed on
 	yield  func(engine.Update, error) bool
 }
 
@@ -98,6 +108,7 @@ func (w *watcher) watch(ctx context.Context) error {
 	}
 	deltas, cancel := f.subscribe()
 	defer cancel()
+	w.deltas = deltas
 	for {
 		changed, ended := f.state()
 		if on, err := w.records(ctx); !on || err != nil {
@@ -106,24 +117,51 @@ func (w *watcher) watch(ctx context.Context) error {
 		if ended {
 			return nil
 		}
-		if on, err := w.pause(ctx, changed, deltas); !on || err != nil {
+		if on, err := w.pause(ctx, changed); !on || err != nil {
 			return err
 		}
 	}
 }
 
 // pause passes deltas on until something was committed.
-func (w *watcher) pause(ctx context.Context, changed <-chan struct{}, deltas <-chan string) (on bool, err error) {
+func (w *watcher) pause(ctx context.Context, changed <-chan struct{}) (on bool, err error) {
 	for {
+		if !w.passDeltas(w.replay.Seq + 1) {
+			return false, nil
+		}
+		if w.held != nil { // it belongs behind records that were not read yet
+			return true, nil
+		}
 		select {
-		case text := <-deltas:
-			if !w.yield(engine.Update{Delta: text}, nil) {
-				return false, nil
-			}
+		case d := <-w.deltas:
+			w.held = &d
 		case <-changed:
 			return true, nil
 		case <-ctx.Done():
 			return false, ctx.Err()
+		}
+	}
+}
+
+// passDeltas passes on the deltas that belong before the record of that
+// number. It reports whether to go on.
+func (w *watcher) passDeltas(record int64) (on bool) {
+	for {
+		if w.held == nil {
+			select {
+			case d := <-w.deltas:
+				w.held = &d
+			default:
+				return true
+			}
+		}
+		if w.held.after >= record {
+			return true
+		}
+		text := w.held.text
+		w.held = nil
+		if !w.yield(engine.Update{Delta: text}, nil) {
+			return false
 		}
 	}
 }
@@ -135,6 +173,9 @@ func (w *watcher) records(ctx context.Context) (on bool, err error) {
 		return false, err
 	}
 	for i := range records {
+		if !w.passDeltas(records[i].Seq) {
+			return false, nil
+		}
 		if err := w.replay.Fold(records[i : i+1]); err != nil {
 			return false, err
 		}
