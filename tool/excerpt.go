@@ -24,8 +24,8 @@ func Bound(s string, size int) (string, int64) {
 	return head + omission(omitted) + tail, omitted
 }
 
-// Excerpt is Bound for text whose middle was never kept: head, omitted bytes,
-// tail. Its count includes them.
+// Excerpt is Bound for clean text whose middle was never kept: head, omitted
+// bytes, tail. Its count includes them.
 func Excerpt(head, tail string, omitted int64, size int) (string, int64) {
 	if omitted == 0 {
 		return Bound(head+tail, size)
@@ -36,6 +36,26 @@ func Excerpt(head, tail string, omitted int64, size int) (string, int64) {
 	t := cutTail(tail, room-len(h))
 	omitted = all - int64(len(h)) - int64(len(t))
 	return h + omission(omitted) + t, omitted
+}
+
+// TrimCut drops what is left of the characters that were cut in two where head
+// ends and where tail begins.
+func TrimCut(head, tail []byte) (trimmedHead, trimmedTail []byte) {
+	for i := range min(utf8.UTFMax, len(head)) {
+		if at := len(head) - 1 - i; utf8.RuneStart(head[at]) {
+			if !utf8.FullRune(head[at:]) {
+				head = head[:at]
+			}
+			break
+		}
+	}
+	for i := range min(utf8.UTFMax, len(tail)) {
+		if utf8.RuneStart(tail[i]) {
+			tail = tail[i:]
+			break
+		}
+	}
+	return head, tail
 }
 
 func omission(n int64) string {

@@ -86,11 +86,11 @@ func (w *Workspace) resolve(name string) (place, error) {
 			return place{}, failed(name, err)
 		}
 		if strings.HasPrefix(target, "/") {
-			rel, err := filepath.Rel(w.real, target)
-			if err != nil || !filepath.IsLocal(rel) {
+			// A path from here to the outside begins with "..".
+			if target, err = filepath.Rel(w.real, target); err != nil {
 				return place{}, leaves(name)
 			}
-			at.name, target = ".", rel
+			at.name = "."
 		}
 		ahead = append(strings.Split(target, "/"), ahead...)
 	}

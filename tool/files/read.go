@@ -100,30 +100,8 @@ func ends(f *os.File, size int64) (head, tail []byte, _ int64, err error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, 0, err
 	}
-	return trimEnd(head[:MaxRead/2]), trimStart(tail[:n]), size, nil
-}
-
-// trimEnd drops a character that was cut off at the end of b.
-func trimEnd(b []byte) []byte {
-	for i := range min(utf8.UTFMax, len(b)) {
-		if at := len(b) - 1 - i; utf8.RuneStart(b[at]) {
-			if !utf8.FullRune(b[at:]) {
-				return b[:at]
-			}
-			break
-		}
-	}
-	return b
-}
-
-// trimStart drops the rest of a character that was cut off at the start of b.
-func trimStart(b []byte) []byte {
-	for i := range min(utf8.UTFMax, len(b)) {
-		if utf8.RuneStart(b[i]) {
-			return b[i:]
-		}
-	}
-	return b
+	head, tail = tool.TrimCut(head[:MaxRead/2], tail[:n])
+	return head, tail, size, nil
 }
 
 // isText reports whether b is UTF-8 without NUL.

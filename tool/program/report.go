@@ -1,0 +1,109 @@
+//go:build linux || darwin
+
+package program
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os/exec"
+	"strconv"
+	"syscall"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/tool"
+)
+
+// report is what the model is told. Equal runs have equal reports, so that
+// repetition shows: how long a run took is among the facts only.
+type report struct {
+	Program     string `json:"program"`
+	ExitCode    int    `json:"exit_code"`        // -1: ended by a signal
+	Signal      string `json:"signal,omitempty"` // "killed", "segmentation fault", …
+	Stdout      string `json:"stdout"`
+	Stderr      string `json:"stderr"`
+	Omitted     int64  `json:"omitted_bytes"` // of both
+	TimedOut    bool   `json:"timed_out"`
+	Interrupted bool   `json:"interrupted,omitempty"`
+	Note        string `json:"note,omitempty"`
+}
+
+// facts are what verifiers and screens get.
+type facts struct {
+	report
+	ElapsedMS int64 `json:"elapsed_ms"`
+}
+
+// report turns a run into a result. A program that ended by itself is a
+// result, whatever its exit code says, and its effect counts as landed. One
+// that was ended is an error that proves nothing.
+func (p *programs) report(name string, entry Entry, x execution) (tool.Result, error) {
+	r := report{
+		Program: name, ExitCode: x.exitCode, Signal: x.signal,
+		TimedOut: x.ended == byTime, Interrupted: x.ended == byCaller,
+	}
+	var omittedOut, omittedErr int64
+	r.Stdout, omittedOut = x.stdout.text(p.config.MaxOutput)
+	r.Stderr, omittedErr = x.stderr.text(p.config.MaxOutput)
+	r.Omitted = omittedOut + omittedErr
+
+	failure := &tool.Error{} // its disposition is left to the class of the call
+	switch x.ended {
+	case byTime:
+		failure.Code = tool.CodeTimeout
+		r.Note = "stopped: its time was over"
+	case byCaller:
+		failure.Code = kernel.CodeCancelled
+		r.Note = "interrupted"
+	case unseen:
+		failure.Code = kernel.CodeInternal
+		r.Note = "how it ended was not seen"
+	}
+	if x.ended != byItself && entry.Effect != kernel.Read {
+		r.Note += "; the effect may have taken place; its outcome is unknown"
+	}
+	text, err := encode(r)
+	if err != nil {
+		return tool.Result{}, &tool.Error{Message: "the program's report has no JSON form", Err: err}
+	}
+	data, err := encode(facts{r, x.elapsed.Milliseconds()})
+	if err != nil {
+		return tool.Result{}, &tool.Error{Message: "the program's report has no JSON form", Err: err}
+	}
+	result := tool.Result{Text: string(text), Data: data, Disposition: kernel.Landed}
+	if x.ended != byItself {
+		failure.Message = r.Note
+		return result, failure
+	}
+	return result, nil
+}
+
+// encode marshals without the escapes that only HTML needs.
+func encode(v any) (json.RawMessage, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
+}
+
+// explainStart is the failure of a program that never ran.
+func explainStart(name string, err error) error {
+	e := &tool.Error{
+		Code:        kernel.CodeConfiguration,
+		Disposition: kernel.DidNotHappen,
+		Err:         err,
+	}
+	why := "it cannot be executed"
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		e.Code, why = kernel.CodeNotFound, "no such program on this machine"
+	case errors.As(err, &errno):
+		why = errno.Error()
+		e.Transient = errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ETXTBSY)
+	}
+	e.Message = "program " + strconv.Quote(name) + " was not started: " + why
+	return e
+}
