@@ -49,7 +49,7 @@ func testTimeouts(t *testing.T, f Factory) {
 				b := f.start(t, Config{Stream: stream}, stub.Options{})
 				b.srv.Play(step)
 				timed(t, b)
-				b.until(b.srv.Closed(0), "the client closed the connection")
+				b.closed()
 			})
 		})
 	}
@@ -209,7 +209,7 @@ func testCaps(t *testing.T, f Factory) {
 			if e := b.failure(user("hi")); e.Kind != kernel.FailTooLarge {
 				t.Errorf("kind %s, want %s", e.Kind, kernel.FailTooLarge)
 			}
-			b.until(b.srv.Closed(0), "the client closed the connection")
+			b.closed()
 		})
 	}
 	t.Run("one line of almost the default cap", func(t *testing.T) {
@@ -250,7 +250,7 @@ func testCancel(t *testing.T, f Factory) {
 				if e := b.cancelled(0); e.Kind != kernel.FailAborted {
 					t.Errorf("kind %s, want %s", e.Kind, kernel.FailAborted)
 				}
-				b.until(b.srv.Closed(0), "the client closed the connection")
+				b.closed()
 			})
 		})
 	}
@@ -261,7 +261,7 @@ func testCancel(t *testing.T, f Factory) {
 		if e := b.cancelled(0); e.Kind != kernel.FailAborted && e.Kind != kernel.FailStatus {
 			t.Errorf("kind %s", e.Kind)
 		}
-		b.until(b.srv.Closed(0), "the client closed the connection")
+		b.closed()
 	})
 	t.Run("before the call", func(t *testing.T) {
 		b := f.start(t, Config{}, stub.Options{})

@@ -18,13 +18,13 @@ type Maker func(t *testing.T, replies ...stub.Reply) model.Model
 // Contract checks what model.Model promises whatever the wire is: a
 // conversation of a turn with calls and an answer, deltas, usage, stop
 // reasons, and the end of the context.
-func Contract(t *testing.T, make Maker) {
-	t.Run("a conversation", func(t *testing.T) { contractConversation(t, make) })
-	t.Run("deltas are the text and nothing private", func(t *testing.T) { contractDeltas(t, make) })
-	t.Run("a request is not changed", func(t *testing.T) { contractRequest(t, make) })
-	t.Run("an ended context", func(t *testing.T) { contractEnded(t, make) })
+func Contract(t *testing.T, maker Maker) {
+	t.Run("a conversation", func(t *testing.T) { contractConversation(t, maker) })
+	t.Run("deltas are the text and nothing private", func(t *testing.T) { contractDeltas(t, maker) })
+	t.Run("a request is not changed", func(t *testing.T) { contractRequest(t, maker) })
+	t.Run("an ended context", func(t *testing.T) { contractEnded(t, maker) })
 	t.Run("info never changes", func(t *testing.T) {
-		m := make(t, stub.Reply{Text: "hi"})
+		m := maker(t, stub.Reply{Text: "hi"})
 		before := m.Info()
 		if before.Provider == "" || before.Name == "" || before.Profile == "" || before.MaxTokens < 1 {
 			t.Errorf("info %+v", before)
@@ -38,7 +38,7 @@ func Contract(t *testing.T, make Maker) {
 	})
 }
 
-func contractConversation(t *testing.T, make Maker) {
+func contractConversation(t *testing.T, maker Maker) {
 	usage := &kernel.Usage{Input: 30, Output: 7}
 	replies := []stub.Reply{
 		{Text: "Two at once.", Calls: []stub.Call{
@@ -47,7 +47,7 @@ func contractConversation(t *testing.T, make Maker) {
 		}, Usage: usage},
 		{Text: "Done: 中 😀", Usage: usage},
 	}
-	m := make(t, replies...)
+	m := maker(t, replies...)
 	history := []*kernel.Message{userMessage("do it")}
 	for i, want := range replies {
 		got, _, err := call(t, m, request(history...))
@@ -67,8 +67,8 @@ func contractConversation(t *testing.T, make Maker) {
 	}
 }
 
-func contractDeltas(t *testing.T, make Maker) {
-	m := make(t, stub.Reply{Text: "one two  three\nfour ", Thinking: []stub.Thinking{{Text: "SECRET plan"}}})
+func contractDeltas(t *testing.T, maker Maker) {
+	m := maker(t, stub.Reply{Text: "one two  three\nfour ", Thinking: []stub.Thinking{{Text: "SECRET plan"}}})
 	got, deltas, err := call(t, m, user("count"))
 	if err != nil {
 		t.Fatal(err)
@@ -76,14 +76,14 @@ func contractDeltas(t *testing.T, make Maker) {
 	if text := textOf(&got.Message); text != "one two  three\nfour " || deltas != text {
 		t.Errorf("text %q, deltas %q", text, deltas)
 	}
-	m = make(t, stub.Reply{Text: "unwatched"})
+	m = maker(t, stub.Reply{Text: "unwatched"})
 	if _, err := m.Call(t.Context(), user("hi"), nil); err != nil {
 		t.Errorf("nobody watched: %v", err)
 	}
 }
 
-func contractRequest(t *testing.T, make Maker) {
-	m := make(t, stub.Reply{Text: "hi"})
+func contractRequest(t *testing.T, maker Maker) {
+	m := maker(t, stub.Reply{Text: "hi"})
 	build := func() *model.Request {
 		req := user("hello")
 		req.System = "be brief"
@@ -99,10 +99,10 @@ func contractRequest(t *testing.T, make Maker) {
 	}
 }
 
-func contractEnded(t *testing.T, make Maker) {
+func contractEnded(t *testing.T, maker Maker) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r, err := make(t, stub.Reply{Text: "hi"}).Call(ctx, user("hello"), nil)
+	r, err := maker(t, stub.Reply{Text: "hi"}).Call(ctx, user("hello"), nil)
 	if e := failureOf(t, r, err); e.Kind != kernel.FailAborted {
 		t.Errorf("kind %s, want %s", e.Kind, kernel.FailAborted)
 	}

@@ -127,10 +127,10 @@ func checkSaid(t *testing.T, history []*kernel.Message, got []stub.Message) {
 	var want, arrived []string
 	for _, m := range history {
 		for _, b := range m.Blocks {
-			switch {
-			case b.Kind == kernel.BlockCall:
+			switch b.Kind {
+			case kernel.BlockCall:
 				want = append(want, fmt.Sprint("call ", b.Call.ID, b.Call.Name, b.Call.Arguments))
-			case b.Kind == kernel.BlockResult:
+			case kernel.BlockResult:
 				want = append(want, "result "+b.CallID)
 			}
 		}

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -58,7 +59,7 @@ func sameOptions() cmp.Options {
 func sameData(a, b []byte) bool {
 	var x, y any
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return string(a) == string(b)
+		return bytes.Equal(a, b)
 	}
 	return reflect.DeepEqual(x, y)
 }

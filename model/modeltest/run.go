@@ -185,13 +185,13 @@ func failureOf(t *testing.T, r *model.Reply, err error) *model.Error {
 	return e
 }
 
-// until waits for a moment at the stub.
-func (b *bench) until(moment <-chan struct{}, what string) {
+// closed waits until the client of the first request has hung up.
+func (b *bench) closed() {
 	b.Helper()
 	select {
-	case <-moment:
+	case <-b.srv.Closed(0):
 	case <-time.After(patience):
-		b.Fatalf("waited too long until %s%s", what, b.refusals())
+		b.Fatalf("the client did not close the connection%s", b.refusals())
 	}
 }
 

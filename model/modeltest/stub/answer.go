@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -170,9 +171,7 @@ func (a *answer) deliver(w http.ResponseWriter, r *http.Request) (hungUp bool) {
 	if !wait(r, a.stall) {
 		return true
 	}
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.status)
 	out := http.NewResponseController(w)
 	if (a.hold != nil || a.abort) && !flush(out) {
