@@ -84,7 +84,6 @@ func (p *person) Approve(ctx context.Context, a policy.Approval) (policy.Verdict
 	}
 	line, err := p.readLine(wake)
 	if err != nil {
-		fmt.Fprintln(p.out)
 		return refused, errors.Join(ctx.Err(), err)
 	}
 	if ctx.Err() != nil || line != "yes" {
@@ -151,8 +150,12 @@ func (p *person) dropTypedAhead() error {
 			return err
 		}
 		var buf [256]byte
-		if n, err := p.in.Read(buf[:]); n == 0 || err != nil {
-			return nil // the end of the input: the question meets it again
+		n, err := p.in.Read(buf[:])
+		if errors.Is(err, io.EOF) || n == 0 && err == nil {
+			return nil // an end of the input that was typed ahead
+		}
+		if err != nil {
+			return err
 		}
 	}
 }

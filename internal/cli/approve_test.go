@@ -52,7 +52,7 @@ func (k *keyboard) waitFor(text string, n int) {
 
 func (k *keyboard) typeIn(s string) {
 	k.t.Helper()
-	if _, err := io.WriteString(k.person, s); err != nil {
+	if _, err := k.person.WriteString(s); err != nil {
 		k.t.Fatal(err)
 	}
 }

@@ -7,9 +7,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // app is what the commands need of the process they run in.
@@ -22,10 +27,16 @@ type app struct {
 // Main runs one command line, args being what follows the program's name, and
 // returns the exit code: 0 for a run that was answered or verified and for any
 // other command that succeeded, 1 for every other stop and for errors, 2 for a
-// command line that cannot be understood, 130 for an interrupt. Errors go to
-// stderr as one JSON object. Main takes over SIGINT, SIGTERM and SIGPIPE of
-// the process while it runs.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// command line that cannot be understood, 130 for an interrupt (SIGINT or
+// SIGTERM; a second one ends the process at once). Errors go to stderr as one
+// JSON object. Main takes over these signals and SIGPIPE of the process while
+// it runs, and is not for concurrent use.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if v := recover(); v != nil {
+			code = exitCode(panicked(), stderr)
+		}
+	}()
 	// A reader that closes our output ends the output and not a run that is
 	// under way: a failing write is enough to know. Notify, and not Ignore,
 	// since child processes would inherit the latter.
@@ -42,6 +53,25 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitCode(root.Execute(), stderr)
 }
 
+// panicked is the error of a panic under way. It says where, and not what: a
+// panic's value may hold anything.
+func panicked() error {
+	place := "an unknown place"
+	pcs := make([]uintptr, 16)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "runtime.") {
+			place = fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+			break
+		}
+		if !more {
+			break
+		}
+	}
+	return &kernel.Error{Code: kernel.CodeInternal, Message: "the program panicked at " + place, Hint: "report it with this place; the journal holds the run up to there"}
+}
+
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "holdfast",
@@ -52,7 +82,7 @@ func (a *app) rootCommand() *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		Args: func(cmd *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
@@ -64,6 +94,11 @@ func (a *app) rootCommand() *cobra.Command {
 		return usage(err.Error(), fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))
 	})
 	root.AddCommand(
+		a.demoCommand(),
+		a.runCommand(),
+		a.runsCommand(),
+		a.selfcheckCommand(),
+		a.doctorCommand(),
 		a.versionCommand(),
 	)
 	return root

@@ -144,9 +144,8 @@ func readBounded(path string) ([]byte, error) {
 }
 
 func unreadable(path string, err error) error {
-	var pathErr *fs.PathError
 	reason := err.Error()
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		reason = pathErr.Err.Error()
 	}
 	return &kernel.Error{

@@ -117,7 +117,7 @@ func TestReadRefuses(t *testing.T) {
 	}{
 		{"not a mapping", "[a]", 1, "must be a mapping, not a list", ""},
 		{"text alone", "hello", 1, "must be a mapping, not text", ""},
-		{"unknown key", "\nmodle: {}", 2, `unknown key "modle"`, "did you mean model?"},
+		{"unknown key", "\nmodell: {}", 2, `unknown key "modell"`, "did you mean model?"},
 		{"unknown key without a near one", "zzz: 1", 1, `unknown key "zzz"`, "known here: instructions, limits, model"},
 		{"unknown nested key", limits + "repeats: 3}", 2, `limits: unknown key "repeats"`, "did you mean repeat?"},
 		{"unknown deep key", "limits:\n  retry:\n    attempt: 1", 3, `limits.retry: unknown key "attempt"`, "did you mean attempts?"},
@@ -149,7 +149,7 @@ func TestReadRefuses(t *testing.T) {
 		{"base_url without a scheme", "model: {base_url: example.test/v1}", 1, "model.base_url: must be an http or https URL", ""},
 		{"base_url of a file", "model: {base_url: \"file:///etc/passwd\"}", 1, "must be an http or https URL", ""},
 		{"base_url with a password", "model: {base_url: \"https://me:pw@example.test\"}", 1, "must not hold a name or a password", "environment"},
-		{"base_url with a query", "model: {base_url: \"https://example.test/v1?key=1\"}", 1, "query", ""},
+		{"base_url with a fragment", "model: {base_url: \"https://example.test/v1#x\"}", 1, "fragment", ""},
 		{"script without a file", "model: {provider: script}", 1, "script file", "name: FILE"},
 
 		{"turns 0", limits + "calls: 0}", 2, "limits.calls: must be a whole number from 1", ""},
@@ -168,8 +168,8 @@ func TestReadRefuses(t *testing.T) {
 		{"deadline inf in words", "limits: {deadline: infs}", 1, `"infs" is not a duration`, "30s"},
 		{"deadline without a unit", "limits: {deadline: 30}", 1, "must be a duration, not the number 30", "30s"},
 		{"deadline as text without a unit", `limits: {deadline: "30"}`, 1, "is not a duration", "30s"},
-		{"deadline 0s", "limits: {deadline: 0s}", 1, "must be at least 1ns, not 0s", ""},
-		{"deadline -1s", "limits: {deadline: -1s}", 1, "must be at least", ""},
+		{"deadline 0s", "limits: {deadline: 0s}", 1, "must be from 1ns to 10000h0m0s, not 0s", ""},
+		{"deadline -1s", "limits: {deadline: -1s}", 1, "must be from 1ns", ""},
 		{"deadline beyond the clock", "limits: {deadline: 9999999h}", 1, "is not a duration", ""},
 		{"request_timeout 0s", "limits: {request_timeout: 0s}", 1, "limits.request_timeout", ""},
 		{"last_turn", "limits: {last_turn: reed}", 1, "limits.last_turn", "known here: run, reads"},
@@ -205,6 +205,8 @@ func TestReadRefuses(t *testing.T) {
 		{"program with a bad name", `programs: {"a b": [x]}`, 1, "cannot be named like this", ""},
 		{"program without argv", "programs: {main: {effect: read}}", 1, "programs.main: argv is missing", ""},
 		{"program with a bad effect", "programs: {main: {argv: [x], effect: reed}}", 1, "programs.main.effect", "did you mean read?"},
+		{"program that is reconcilable", "programs: {main: {argv: [x], effect: reconcilable}}", 1, "not reconcilable", "idempotent"},
+		{"program with a long timeout", "programs: {main: {argv: [x], timeout: 13h}}", 1, "programs.main.timeout", ""},
 		{"program with a bad timeout", "programs: {main: {argv: [x], timeout: 0s}}", 1, "programs.main.timeout", ""},
 		{"program with too many items", "programs: {main: [" + strings.Repeat("a,", 65) + "]}", 1, "has 65 items", ""},
 
@@ -241,6 +243,22 @@ func TestReadBounds(t *testing.T) {
 	} {
 		if _, err := config.Read(write(t, text), tools); err != nil {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// A run of many turns may send each request about twice, unless the file says
+// otherwise.
+func TestRequestsFollowTheTurns(t *testing.T) {
+	for text, want := range map[string]int{
+		"limits: {turns: 8}": 20, "limits: {turns: 50}": 100, "limits: {turns: 50, retry: {per_run: 7}}": 7,
+	} {
+		c, err := config.Read(write(t, text), tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Retry.PerRun != want {
+			t.Errorf("%q: %d requests a run, want %d", text, c.Retry.PerRun, want)
 		}
 	}
 }
@@ -283,6 +301,8 @@ func TestComplete(t *testing.T) {
 			config.Model{Provider: config.Anthropic, Name: "f", BaseURL: "http://f", MaxTokens: 200, Key: config.NewSecret("k")}},
 		{"upper bound", "model: {provider: anthropic, name: f}", env("ANTHROPIC_API_KEY", "k", "ANTHROPIC_MAX_TOKENS", "16384"),
 			config.Model{Provider: config.Anthropic, Name: "f", MaxTokens: 16384, Key: config.NewSecret("k")}},
+		{"no key on this machine", "model: {provider: openai, name: m, base_url: \"http://127.0.0.1:1/v1\"}", env(),
+			config.Model{Provider: config.OpenAI, Name: "m", BaseURL: "http://127.0.0.1:1/v1", MaxTokens: 4096}},
 		{"another provider's setting is not read", "model: {provider: openai, name: f}", env("OPENAI_API_KEY", "k", "ANTHROPIC_MAX_TOKENS", "abc"),
 			config.Model{Provider: config.OpenAI, Name: "f", MaxTokens: 4096, Key: config.NewSecret("k")}},
 	}
@@ -313,6 +333,7 @@ func TestCompleteRefuses(t *testing.T) {
 		{"nothing", "", env(), "no model is configured"},
 		{"two keys", "", env("OPENAI_API_KEY", "k", "ANTHROPIC_API_KEY", "k"), "keys of two"},
 		{"no key", "model: {provider: openai, name: m}", env("ANTHROPIC_API_KEY", "k"), "no key for the provider openai"},
+		{"no key for a host that sounds local", "model: {provider: openai, name: m, base_url: \"http://127.0.0.1.example.test\"}", env(), "no key for the provider openai"},
 		{"no name", "model: {provider: anthropic}", env("ANTHROPIC_API_KEY", "k"), "the model has no name"},
 		{"base URL", "model: {provider: openai, name: m}", env("OPENAI_API_KEY", "k", "OPENAI_BASE_URL", "nonsense"), "OPENAI_BASE_URL"},
 		// Case 17

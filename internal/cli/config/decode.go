@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -139,32 +140,43 @@ func (c *Config) decodePolicy(v value, known []string) error {
 	})
 }
 
+// The bounds of limits: they leave room for arithmetic.
+const (
+	maxCount    = 1_000_000_000
+	maxDuration = 10_000 * time.Hour
+)
+
 func (c *Config) decodeLimits(v value) error {
 	l, r := &c.Limits, &c.Retry
 	tokens := 0
 	err := v.mapping(fields{
-		"turns":           into(&l.Turns, whole(1, math.MaxInt32)),
-		"calls":           into(&l.Calls, whole(1, math.MaxInt32)),
-		"deadline":        into(&l.Deadline, duration(1)),
-		"request_timeout": into(&c.RequestTimeout, duration(1)),
+		"turns":           into(&l.Turns, whole(1, maxCount)),
+		"calls":           into(&l.Calls, whole(1, maxCount)),
+		"deadline":        into(&l.Deadline, duration(1, maxDuration)),
+		"request_timeout": into(&c.RequestTimeout, duration(1, maxDuration)),
 		"repeat":          into(&l.Repeat, repeat),
 		"tokens":          into(&tokens, whole(0, math.MaxInt)),
 		"last_turn":       into(&l.LastTurn, choice(kernel.LastTurnRun, kernel.LastTurnReads)),
 		"retry": func(v value) error {
 			return v.mapping(fields{
-				"attempts": into(&r.Attempts, whole(1, math.MaxInt32)),
-				"per_run":  into(&r.PerRun, whole(1, math.MaxInt32)),
-				"wait":     into(&r.Wait, duration(0)),
+				"attempts": into(&r.Attempts, whole(1, maxCount)),
+				"per_run":  into(&r.PerRun, whole(1, maxCount)),
+				"wait":     into(&r.Wait, duration(0, maxDuration)),
 			})
 		},
 	})
 	l.Tokens = int64(tokens)
+	if v.doc.nodes["limits.retry.per_run"] == nil {
+		// A long run needs more requests than the default; each turn may be
+		// sent twice on the average.
+		r.PerRun = max(r.PerRun, 2*l.Turns)
+	}
 	return err
 }
 
 // repeat reads limits.repeat: one occurrence is no repeat.
 func repeat(v value) (int, error) {
-	n, err := whole(0, math.MaxInt32)(v)
+	n, err := whole(0, maxCount)(v)
 	if err == nil && n == 1 {
 		return 0, v.fail("write 0 to switch it off", "must be at least 2, or 0 for off")
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"path/filepath"
 	"strconv"
@@ -67,8 +68,8 @@ func checkURL(s string) (problem, hint string) {
 		return "must be an http or https URL", "write it as https://host/v1"
 	case u.User != nil:
 		return "must not hold a name or a password", "keys come from the environment"
-	case u.RawQuery != "" || u.Fragment != "":
-		return "must not have a query or a fragment", "write it as https://host/v1"
+	case u.Fragment != "":
+		return "must not have a fragment", "write it as https://host/v1"
 	}
 	return "", ""
 }
@@ -135,12 +136,22 @@ func (c *Config) complete(env func(string) string, prefix string) error {
 	switch {
 	case m.Name == "":
 		return c.fail("the model has no name", "write model: {name: NAME} or set "+prefix+"MODEL")
-	case !m.Key.Set():
-		return c.fail("there is no key for the provider "+m.Provider,
-			"set "+prefix+"API_KEY; for a server that checks no key any value will do")
+	case !m.Key.Set() && !loopback(m.BaseURL):
+		return c.fail("there is no key for the provider "+m.Provider, "set "+prefix+"API_KEY")
 	}
 	m.setMaxTokens()
 	return nil
+}
+
+// loopback reports whether a checked base URL stays on this machine, where
+// servers often know no keys.
+func loopback(baseURL string) bool {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 func (m *Model) setMaxTokens() {

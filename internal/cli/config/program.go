@@ -4,14 +4,18 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// maxArgv bounds a program's configured arguments.
-const maxArgv = 64
+// The bounds of a program.
+const (
+	maxArgv           = 64
+	maxProgramTimeout = 12 * time.Hour
+)
 
 var programName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
@@ -42,13 +46,24 @@ func decodeProgram(v value) (Program, error) {
 	}
 	err := v.mapping(fields{
 		"argv":    p.decodeArgv,
-		"effect":  into(&p.Effect, choice(kernel.Read, kernel.Idempotent, kernel.Reconcilable, kernel.Once)),
-		"timeout": into(&p.Timeout, duration(1)),
+		"effect":  into(&p.Effect, effect),
+		"timeout": into(&p.Timeout, duration(1, maxProgramTimeout)),
 	})
 	if err == nil && p.Argv == nil {
 		err = v.fail("write argv: [python3, main.py]", "argv is missing")
 	}
 	return p, err
+}
+
+// effect reads a program's class. One that is reconcilable could be asked what
+// became of a call, and a program cannot.
+func effect(v value) (kernel.EffectClass, error) {
+	e, err := choice(kernel.Read, kernel.Idempotent, kernel.Once, kernel.Reconcilable)(v)
+	if err == nil && e == kernel.Reconcilable {
+		return "", v.fail("write idempotent if running it again changes nothing more, and otherwise once",
+			"a program cannot be asked afterwards whether a call landed, so it is not reconcilable")
+	}
+	return e, err
 }
 
 func (p *Program) decodeArgv(v value) error {

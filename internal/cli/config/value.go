@@ -160,8 +160,8 @@ func whole(low, high int) func(value) (int, error) {
 	}
 }
 
-// duration returns a reader of durations of at least low.
-func duration(low time.Duration) func(value) (time.Duration, error) {
+// duration returns a reader of durations from low to high.
+func duration(low, high time.Duration) func(value) (time.Duration, error) {
 	return func(v value) (time.Duration, error) {
 		const hint = "write a number with its unit, such as 500ms, 30s or 2m"
 		if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!str" {
@@ -171,8 +171,8 @@ func duration(low time.Duration) func(value) (time.Duration, error) {
 		if err != nil {
 			return 0, v.fail(hint, "%.40q is not a duration", v.node.Value)
 		}
-		if d < low {
-			return 0, v.fail(hint, "must be at least %s, not %s", low, d)
+		if d < low || d > high {
+			return 0, v.fail(hint, "must be from %s to %s, not %s", low, high, d)
 		}
 		return d, nil
 	}

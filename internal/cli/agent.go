@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"path/filepath"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/internal/cli/config"
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/model/anthropic"
+	"github.com/holdfast-run/holdfast/model/openai"
+	"github.com/holdfast-run/holdfast/model/script"
+	"github.com/holdfast-run/holdfast/policy"
+	"github.com/holdfast-run/holdfast/verify"
+)
+
+// buildAgent makes the agent that a complete configuration describes. It
+// starts nothing and contacts nobody. Call release when the agent is not used
+// any more. Errors are CONFIGURATION.
+func buildAgent(c *config.Config) (agent *engine.Agent, release func(), err error) {
+	m, err := buildModel(c.Model)
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, err := policy.NewRules(c.Policy)
+	if err != nil {
+		return nil, nil, err
+	}
+	tools, release, err := buildTools(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	agent = &engine.Agent{
+		Model:          m,
+		Instructions:   c.Instructions,
+		Tools:          tools,
+		Policy:         rules,
+		Limits:         c.Limits,
+		Retry:          c.Retry,
+		RequestTimeout: c.RequestTimeout,
+	}
+	if v := c.Verify; v != nil {
+		agent.Verifier = verify.Program{Tool: config.RunProgram, Program: v.Program, ExitCode: v.ExitCode, Stdout: v.Stdout}
+		agent.VerifyEachTurn, agent.Continue = v.EachTurn, v.Continue
+	}
+	return agent, release, nil
+}
+
+func buildModel(m config.Model) (model.Model, error) {
+	switch m.Provider {
+	case config.OpenAI:
+		return openai.New(openai.Config{
+			BaseURL: m.BaseURL, Key: m.Key.Reveal(), Name: m.Name, Profile: m.Profile, Stream: m.Stream, MaxTokens: m.MaxTokens,
+		})
+	case config.Anthropic:
+		return anthropic.New(anthropic.Config{
+			BaseURL: m.BaseURL, Key: m.Key.Reveal(), Name: m.Name, Profile: m.Profile, Stream: m.Stream, MaxTokens: m.MaxTokens,
+		})
+	case config.Script:
+		s, err := script.Load(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		return script.New(script.Config{Script: s, Name: filepath.Base(m.Name), Profile: m.Profile, MaxTokens: m.MaxTokens})
+	}
+	return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "no model is configured"}
+}

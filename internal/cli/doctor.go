@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-run/holdfast/internal/cli/config"
+	"github.com/holdfast-run/holdfast/journal/sqlite"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// The states of a check.
+const (
+	checkOK     = "ok"
+	checkNote   = "note"   // worth knowing
+	checkBroken = "broken" // a run would fail
+)
+
+// check is one thing that doctor looked at. It holds no secret.
+type check struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Detail string `json:"detail"`
+	Hint   string `json:"hint"`
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var flags journalFlags
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check what a run needs: configuration, model, workspace, programs, journal, terminal",
+		Long:  "Doctor looks at what a run would use and starts none. It sends nothing over the network and prints no key.",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.doctor(cmd.Context(), flags)
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+func (a *app) doctor(ctx context.Context, flags journalFlags) error {
+	checks := a.examine(ctx, flags)
+	healthy := !slices.ContainsFunc(checks, func(c check) bool { return c.Status == checkBroken })
+	if flags.json {
+		err := writeJSON(a.stdout, struct {
+			OK     bool    `json:"ok"`
+			Checks []check `json:"checks"`
+		}{healthy, checks})
+		if err != nil {
+			return err
+		}
+	} else {
+		d := newDisplay(a.stdout)
+		for _, c := range checks {
+			d.printf("%-6s  %s: %s\n", c.Status, c.Name, safeLine(c.Detail))
+			if c.Hint != "" {
+				d.printf("        %s\n", safeLine(c.Hint))
+			}
+		}
+	}
+	if !healthy {
+		return exitError(exitFailure)
+	}
+	return nil
+}
+
+// examine makes all checks. What depends on a configuration that cannot be
+// read is left out.
+func (a *app) examine(ctx context.Context, flags journalFlags) []check {
+	checks := []check{{Name: "version", Status: checkOK, Detail: "holdfast " + readBuild().Version}}
+	c, err := a.readConfig(flags.config)
+	if err != nil {
+		return append(checks, broken("config", err), a.checkTerminal())
+	}
+	checks = append(checks, checkConfig(c))
+	checks = append(checks, a.checkModel(c)...)
+	checks = append(checks, checkWorkspace(c))
+	checks = append(checks, checkPrograms(c)...)
+	path := flags.db
+	if path == "" {
+		path = journalBeside(c.File)
+	}
+	return append(checks, checkJournal(ctx, path), a.checkTerminal())
+}
+
+func broken(name string, err error) check {
+	e := asError(err)
+	return check{Name: name, Status: checkBroken, Detail: e.Message, Hint: e.Hint}
+}
+
+func checkConfig(c *config.Config) check {
+	if c.File == "" {
+		return check{Name: "config", Status: checkNote, Detail: "there is no ./" + defaultConfig + ": the model comes from the environment, with the tool multiply alone"}
+	}
+	return check{Name: "config", Status: checkOK, Detail: c.File}
+}
+
+// checkModel looks at what reaches the model, and reaches for nothing. The key
+// is there or not; its value is nobody's business.
+func (a *app) checkModel(c *config.Config) []check {
+	if err := c.Complete(a.env); err != nil {
+		return []check{broken("model", err)}
+	}
+	m := c.Model
+	if _, err := buildModel(m); err != nil {
+		return []check{broken("model", err)}
+	}
+	checks := []check{{Name: "model", Status: checkOK, Detail: fmt.Sprintf("%s %s, profile %s, at most %d output tokens", m.Provider, m.Name, m.Profile, m.MaxTokens)}}
+	if m.Provider == config.Script {
+		checks[0].Status, checks[0].Detail = checkNote, "a fixed script answers, no real model: "+m.Name
+		return checks
+	}
+	host := "the provider's own"
+	if m.BaseURL != "" {
+		u, err := url.Parse(m.BaseURL)
+		if err != nil {
+			return append(checks, check{Name: "base_url", Status: checkBroken, Detail: "not a URL"})
+		}
+		host = u.Host
+	}
+	key := "present"
+	if !m.Key.Set() {
+		key = "none, and none is needed on this machine"
+	}
+	return append(checks,
+		check{Name: "base_url", Status: checkOK, Detail: "host " + host},
+		check{Name: "key", Status: checkOK, Detail: key})
+}
+
+func checkWorkspace(c *config.Config) check {
+	out := check{Name: "workspace", Status: checkOK, Detail: c.Workspace}
+	entries, err := os.Open(c.Workspace)
+	if err != nil {
+		return check{Name: "workspace", Status: checkBroken, Detail: c.Workspace + " cannot be read", Hint: "check its permissions"}
+	}
+	_ = entries.Close()
+	if slices.Contains(c.Tools, "write_file") && !writable(c.Workspace) {
+		out.Status, out.Detail, out.Hint = checkBroken, c.Workspace+" cannot be written to, but write_file is listed", "check its permissions"
+	}
+	return out
+}
+
+// checkPrograms looks for each program where a run would.
+func checkPrograms(c *config.Config) []check {
+	var checks []check
+	names := make([]string, 0, len(c.Programs))
+	for name := range c.Programs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		file := c.Programs[name].Argv[0]
+		if strings.ContainsRune(file, filepath.Separator) && !filepath.IsAbs(file) {
+			file = filepath.Join(c.Workspace, file)
+		}
+		found, err := exec.LookPath(file)
+		if err != nil {
+			checks = append(checks, check{Name: "program " + name, Status: checkBroken, Detail: fmt.Sprintf("%q is not found or not executable", file),
+				Hint: "install it, or correct programs." + name})
+			continue
+		}
+		checks = append(checks, check{Name: "program " + name, Status: checkOK, Detail: found})
+	}
+	return checks
+}
+
+// checkJournal reads the journal that is there, and otherwise tries whether
+// one could be made. It makes none.
+func checkJournal(ctx context.Context, path string) check {
+	reader, err := sqlite.OpenReader(ctx, path, sqlite.Options{})
+	if err == nil {
+		_ = reader.Close()
+	} else if kernel.CodeOf(err) != kernel.CodeNotFound {
+		return broken("journal", err)
+	}
+	dir := filepath.Dir(path)
+	for {
+		info, err := os.Stat(dir)
+		if err == nil && info.IsDir() {
+			break
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir || !errors.Is(err, os.ErrNotExist) {
+			return check{Name: "journal", Status: checkBroken, Detail: path + " cannot be made: " + dir + " is not a directory", Hint: "choose another place with --db"}
+		}
+		dir = parent
+	}
+	if !writable(dir) {
+		return check{Name: "journal", Status: checkBroken, Detail: dir + " cannot be written to", Hint: "choose another place with --db"}
+	}
+	state := "there"
+	if err != nil {
+		state = "made by the first run"
+	}
+	return check{Name: "journal", Status: checkOK, Detail: path + " (" + state + ")"}
+}
+
+// writable tries it: permissions alone do not tell.
+func writable(dir string) bool {
+	f, err := os.CreateTemp(dir, ".holdfast-doctor-*")
+	if err != nil {
+		return false
+	}
+	_ = f.Close()
+	return os.Remove(f.Name()) == nil
+}
+
+func (a *app) checkTerminal() check {
+	if terminal(a.stdin) != nil && terminal(a.stderr) != nil {
+		return check{Name: "terminal", Status: checkOK, Detail: "present: rules that ask are put to the person there"}
+	}
+	return check{Name: "terminal", Status: checkNote, Detail: "none: calls whose rule is ask are refused unless --yes is given"}
+}

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model/modeltest/stub"
+)
+
+// checked runs the tests and then looks for goroutines that they left behind.
+type checked struct{ m *testing.M }
+
+func (c checked) Run() int {
+	code := c.m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// TestMain makes the test binary the program too: called by the name holdfast
+// it is holdfast, so that the scripts run real processes.
+func TestMain(m *testing.M) {
+	testscript.Main(checked{m}, map[string]func(){
+		"holdfast": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs the command line as others do: real processes, real files,
+// a real server on the loopback interface.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		Setup:               setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code":     code,
+			"play":     play,
+			"requests": requests,
+			"nowhere":  nowhere,
+			"saverun":  saveRun,
+		},
+	})
+}
+
+type serverKey struct{}
+
+// setup gives each script a stub server of its own.
+func setup(env *testscript.Env) error {
+	server, err := stub.Start(stub.Options{Reasoning: stub.AllowReasoning})
+	if err != nil {
+		return err
+	}
+	env.Defer(server.Close)
+	env.Values[serverKey{}] = server
+	binary, err := exec.LookPath("holdfast")
+	if err != nil {
+		return err
+	}
+	env.Setenv("HOLDFAST", binary)
+	env.Setenv("STUB_OPENAI", server.OpenAIURL())
+	env.Setenv("STUB_ANTHROPIC", server.AnthropicURL())
+	return nil
+}
+
+func server(ts *testscript.TestScript) *stub.Server {
+	return ts.Value(serverKey{}).(*stub.Server)
+}
+
+// code N COMMAND… runs a command and expects it to exit with N.
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N COMMAND [ARGS…]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// play FILE gives the stub server the answers of a YAML file.
+func play(ts *testscript.TestScript, _ bool, args []string) {
+	var steps []struct {
+		Text     string
+		Thinking string
+		Calls    []stub.Call
+		Stop     kernel.StopReason
+		Usage    *kernel.Usage
+		Status   int
+		Body     string
+	}
+	ts.Check(yaml.Unmarshal([]byte(ts.ReadFile(args[0])), &steps))
+	for _, s := range steps {
+		switch {
+		case s.Status != 0:
+			server(ts).Play(stub.Status(s.Status))
+		case s.Body != "":
+			server(ts).Play(stub.Bytes(s.Body))
+		default:
+			r := stub.Reply{Text: s.Text, Calls: s.Calls, Stop: s.Stop, Usage: s.Usage}
+			if s.Thinking != "" {
+				r.Thinking = []stub.Thinking{{Text: s.Thinking}}
+			}
+			server(ts).Play(stub.Answer(r))
+		}
+	}
+}
+
+// requests N expects the stub server to have been asked N times.
+func requests(ts *testscript.TestScript, _ bool, args []string) {
+	if got := strconv.Itoa(server(ts).Count()); got != args[0] {
+		ts.Fatalf("%s requests, want %s", got, args[0])
+	}
+}
+
+// nowhere TEXT [FILE…] expects the text in no output of the last command, in no file
+// of the script's directory but those that are named.
+func nowhere(ts *testscript.TestScript, _ bool, args []string) {
+	text := args[0]
+	for _, out := range []string{"stdout", "stderr"} {
+		if strings.Contains(ts.ReadFile(out), text) {
+			ts.Fatalf("%s shows %q", out, text)
+		}
+	}
+	root := ts.MkAbs(".")
+	ts.Check(filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() || slices.Contains(args[1:], filepath.Base(path)) {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(b), text) {
+			return fmt.Errorf("%s holds %q", path, text)
+		}
+		return err
+	}))
+}
+
+// saverun NAME keeps the run id of the last output in an environment variable.
+func saveRun(ts *testscript.TestScript, _ bool, args []string) {
+	out := ts.ReadFile("stdout")
+	i := strings.LastIndex(out, "run_")
+	if i < 0 || len(out) < i+30 {
+		ts.Fatalf("no run id in the output")
+	}
+	ts.Setenv(args[0], out[i:i+30])
+}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/holdfast-run/holdfast/internal/cli/config"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// defaultConfig is read when -c is not given, if it is there.
+const defaultConfig = "holdfast.yaml"
+
+// configFile returns the configuration file to use; empty: there is none.
+func (a *app) configFile(flag string) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	_, err := os.Lstat(defaultConfig)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", &kernel.Error{Code: kernel.CodeConfiguration, Message: "cannot look for ./" + defaultConfig, Hint: "give the configuration file with -c", Err: err}
+	}
+	return defaultConfig, nil
+}
+
+// journalBeside is the journal's default place, beside the configuration file
+// or in the working directory where there is none.
+func journalBeside(file string) string {
+	return filepath.Join(filepath.Dir(file), ".holdfast", "journal.db")
+}
+
+// readConfig reads the configuration file, or returns the default
+// configuration of the working directory.
+func (a *app) readConfig(flag string) (*config.Config, error) {
+	file, err := a.configFile(flag)
+	if err != nil {
+		return nil, err
+	}
+	if file != "" {
+		return config.Read(file, toolNames())
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the working directory cannot be named", Hint: "change to an existing directory", Err: err}
+	}
+	return config.Default(dir), nil
+}

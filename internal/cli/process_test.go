@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"github.com/holdfast-run/holdfast/model/modeltest/stub"
+)
+
+// process is the program as a process of its own, in dir.
+func process(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Args = append([]string{"holdfast"}, args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}
+	return cmd
+}
+
+// project writes the files of a configuration and returns their folder.
+func project(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// shown is the latest run of the journal, as another process reads it.
+func shown(t *testing.T, dir string) record {
+	t.Helper()
+	var list struct{ Runs []head }
+	out, err := process(t, dir, "runs", "ls", "--json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, &list); err != nil || len(list.Runs) == 0 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err = process(t, dir, "runs", "show", "--json", list.Runs[0].Run).Output(); err != nil {
+		t.Fatal(err)
+	}
+	var r record
+	if err := json.Unmarshal(out, &r); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return r
+}
+
+// Case 48 and row 86: an interrupt while a program runs. The program ends, the
+// run stops as cancelled, its outcome is printed and journaled, the exit code
+// is 130.
+func TestInterruptDuringATool(t *testing.T) {
+	dir := project(t, map[string]string{
+		"holdfast.yaml": `
+model: {provider: script, name: play.yaml}
+tools: [run_program]
+programs: {wait: {argv: [sh, -c, "echo up > fifo; exec sleep 600"], timeout: 9m}}
+policy: [{allow: run_program}]
+limits: {deadline: 9m}
+`,
+		"play.yaml": `
+steps:
+  - calls: [{id: call_1, name: run_program, args: '{"program":"wait"}'}]
+  - text: never
+`,
+	})
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := process(t, dir, "run", "--json", "Wait.")
+	r := interrupt(t, cmd, func() {
+		if up, err := os.ReadFile(fifo); err != nil || string(up) != "up\n" {
+			t.Errorf("the program did not come up: %q %v", up, err)
+		}
+	})
+	if r.Stop != "cancelled" || r.State != "stopped" || r.Turns != 1 {
+		t.Errorf("got %+v", r)
+	}
+	back := shown(t, dir)
+	if back.Run != r.Run || back.Stop != "cancelled" {
+		t.Errorf("the journal has %+v", back.report)
+	}
+	if last := back.Messages[len(back.Messages)-1]; last.Role != "tool" || last.CallID != "call_1" {
+		t.Errorf("the call is not answered: %+v", back.Messages)
+	}
+}
+
+// An interrupt while a request is under way closes its connection.
+func TestInterruptDuringARequest(t *testing.T) {
+	server, err := stub.Start(stub.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	stall := stub.Text("never")
+	stall.Stall = stub.Never()
+	server.Play(stall)
+	dir := project(t, nil)
+	cmd := process(t, dir, "run", "--json", "Wait.")
+	cmd.Env = append(cmd.Env, "OPENAI_API_KEY=sk-test", "OPENAI_MODEL=m", "OPENAI_BASE_URL="+server.OpenAIURL())
+	r := interrupt(t, cmd, func() { <-server.Arrived(0) })
+	<-server.Closed(0)
+	if r.Stop != "cancelled" || shown(t, dir).Stop != "cancelled" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// interrupt starts cmd, waits until it is under way, interrupts it and returns
+// its report.
+func interrupt(t *testing.T, cmd *exec.Cmd, underWay func()) report {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	underWay()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupt {
+		t.Errorf("exit code %d (%s), want 130", code, cmd.ProcessState)
+	}
+	var r report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatalf("%v: stdout %q, stderr %q", err, out.String(), errs.String())
+	}
+	return r
+}
+
+// Row 40: a person at a terminal is asked on it, and stdout stays a pipe with
+// one object.
+func TestAskOnATerminal(t *testing.T) {
+	dir := project(t, map[string]string{
+		"holdfast.yaml": "model: {provider: script, name: play.yaml}\ntools: [write_file]\npolicy: [{ask: write_file}]\n",
+		"play.yaml": `
+steps:
+  - calls: [{id: call_1, name: write_file, args: '{"path":"note.txt","content":"a\u202eb"}'}]
+  - text: Done.
+`,
+	})
+	for _, tt := range []struct {
+		typed string
+		made  bool
+	}{{"YES\n", false}, {"yes\n", true}} {
+		master, slave, err := pty.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := process(t, dir, "run", "--json", "Make a note.")
+		var out bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, &out, slave
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		k := &keyboard{t: t, person: master}
+		k.waitFor(prompt, 1)
+		if screen := k.seen.String(); !strings.Contains(screen, "write_file") || !strings.Contains(screen, `a\u202eb`) {
+			t.Errorf("the question is %q", screen)
+		}
+		k.typeIn(tt.typed)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("typed %q: %v: %s", tt.typed, err, out.String())
+		}
+		if n := bytes.Count(out.Bytes(), []byte("\n")); n != 1 || !json.Valid(out.Bytes()) {
+			t.Errorf("typed %q: stdout is %q", tt.typed, out.String())
+		}
+		_, err = os.Stat(filepath.Join(dir, "note.txt"))
+		if made := err == nil; made != tt.made {
+			t.Errorf("typed %q: made %v, want %v", tt.typed, made, tt.made)
+		}
+		_ = slave.Close()
+		_ = master.Close()
+	}
+}
+
+// A reader that goes away ends the output and nothing else: the run goes on to
+// its stop.
+func TestClosedOutputDoesNotEndTheRun(t *testing.T) {
+	dir := project(t, map[string]string{
+		"holdfast.yaml": "model: {provider: script, name: play.yaml}\ntools: [multiply]\npolicy: [{allow: multiply}]\n",
+		"play.yaml":     "steps:\n  - calls: [{id: call_1, name: multiply, args: '{\"a\":248,\"b\":15}'}]\n  - text: \"3720\"\n",
+	})
+	for _, tt := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"run", "What is 248 times 15?"}, exitOK},
+		{[]string{"run", "--json", "What is 248 times 15?"}, exitFailure},
+		{[]string{"runs", "ls"}, exitFailure},
+		{[]string{"version"}, exitFailure},
+	} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Close()
+		cmd := process(t, dir, tt.args...)
+		var errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = w, &errs
+		_ = cmd.Run()
+		_ = w.Close()
+		if code := cmd.ProcessState.ExitCode(); code != tt.code {
+			t.Errorf("%v: %s, want exit code %d; stderr %s", tt.args, cmd.ProcessState, tt.code, errs.String())
+		}
+		if r := shown(t, dir); r.Stop != "answered" || r.Text != "3720" {
+			t.Errorf("%v: the journal has %+v", tt.args, r.report)
+		}
+	}
+}
+
+// Main returns the code and keeps to the streams that it is given.
+func TestMainInProcess(t *testing.T) {
+	var out, errs bytes.Buffer
+	if code := Main([]string{"version"}, strings.NewReader(""), &out, &errs); code != exitOK || !strings.HasPrefix(out.String(), "holdfast ") || errs.Len() > 0 {
+		t.Errorf("code %d, stdout %q, stderr %q", code, out.String(), errs.String())
+	}
+	out.Reset()
+	if code := Main([]string{"nonsense"}, strings.NewReader(""), &out, &errs); code != exitUsage || out.Len() > 0 || !json.Valid(errs.Bytes()) {
+		t.Errorf("code %d, stdout %q, stderr %q", code, out.String(), errs.String())
+	}
+	if code := Main([]string{"version"}, strings.NewReader(""), failingWriter{}, io.Discard); code != exitFailure {
+		t.Errorf("a failing stdout: code %d", code)
+	}
+}
+
+// A panic in the program is an error with its place, and shows no value.
+func TestPanicIsContained(t *testing.T) {
+	var errs bytes.Buffer
+	code := Main([]string{"version"}, strings.NewReader(""), panickingWriter{}, &errs)
+	if code != exitFailure || !strings.Contains(errs.String(), "panicked at process_test.go:") || strings.Contains(errs.String(), "PLANTED") || !json.Valid(errs.Bytes()) {
+		t.Errorf("code %d, stderr %q", code, errs.String())
+	}
+}
+
+type panickingWriter struct{}
+
+func (panickingWriter) Write([]byte) (int, error) { panic("PLANTED") }
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"text/tabwriter"
+	"time"
+
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// head is a line of `runs ls --json`.
+type head struct {
+	Run       string    `json:"run"`
+	Session   string    `json:"session"`
+	Tenant    string    `json:"tenant"`
+	User      string    `json:"user"`
+	State     string    `json:"state"`
+	Stop      string    `json:"stop"`
+	Verified  string    `json:"verified"`
+	Turns     int       `json:"turns"`
+	Question  string    `json:"question"`
+	StartedAt time.Time `json:"started_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+func newHead(h journal.Head) head {
+	out := head{
+		Run: h.Run, Session: h.Session, Tenant: h.Tenant, User: h.User,
+		State: string(h.State), Stop: string(h.Stop), Verified: string(h.Verified),
+		Turns: h.Turns, Question: h.Question, StartedAt: h.StartedAt, UpdatedAt: h.UpdatedAt,
+	}
+	if out.Verified == "" {
+		out.Verified = string(kernel.Unchecked)
+	}
+	return out
+}
+
+func (a *app) listRuns(ctx context.Context, flags journalFlags, q journal.Query) error {
+	reader, err := a.openReader(ctx, flags)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	heads, err := reader.Heads(ctx, q)
+	if err != nil {
+		return err
+	}
+	if flags.json {
+		list := make([]head, 0, len(heads))
+		for _, h := range heads {
+			list = append(list, newHead(h))
+		}
+		return writeJSON(a.stdout, struct {
+			Runs []head `json:"runs"`
+		}{list})
+	}
+	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	d := newDisplay(table) // Flush reports what went wrong
+	d.printf("RUN\tSTARTED\tSTOP\tVERIFIED\tTURNS\tQUESTION\n")
+	for _, h := range heads {
+		line := newHead(h)
+		stop := line.Stop
+		if stop == "" {
+			stop = line.State
+		}
+		d.printf("%s\t%s\t%s\t%s\t%d\t%.60s\n", safeLine(line.Run), line.StartedAt.Format(time.RFC3339),
+			stop, line.Verified, line.Turns, preview(line.Question))
+	}
+	return table.Flush()
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"github.com/holdfast-run/holdfast/internal/cli/config"
+	"github.com/holdfast-run/holdfast/tool"
+	"github.com/holdfast-run/holdfast/tool/files"
+	"github.com/holdfast-run/holdfast/tool/multiply"
+	"github.com/holdfast-run/holdfast/tool/program"
+)
+
+// toolNames are the tools that a configuration may list, sorted.
+func toolNames() []string {
+	return []string{"list_files", "multiply", "read_file", config.RunProgram, "write_file"}
+}
+
+// buildTools makes the tools that c lists, in that order. release closes what
+// they hold open.
+func buildTools(c *config.Config) (set *tool.Set, release func(), err error) {
+	w, err := files.Open(c.Workspace)
+	if err != nil {
+		return nil, nil, err
+	}
+	release = func() { _ = w.Close() } // only a descriptor of a directory
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	available, err := availableTools(c, w)
+	if err != nil {
+		return nil, nil, err
+	}
+	listed := make([]tool.Tool, 0, len(c.Tools))
+	for _, name := range c.Tools {
+		listed = append(listed, available[name])
+	}
+	if set, err = tool.NewSet(listed...); err != nil {
+		return nil, nil, err
+	}
+	return set, release, nil
+}
+
+func availableTools(c *config.Config, w *files.Workspace) (map[string]tool.Tool, error) {
+	all := append(w.Tools(), multiply.New())
+	if len(c.Programs) > 0 {
+		run, err := program.New(program.Config{Programs: programs(c), Dir: c.Workspace})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, run)
+	}
+	available := make(map[string]tool.Tool, len(all))
+	for _, t := range all {
+		available[t.Spec().Name] = t
+	}
+	return available, nil
+}
+
+func programs(c *config.Config) map[string]program.Entry {
+	entries := make(map[string]program.Entry, len(c.Programs))
+	for name, p := range c.Programs {
+		entries[name] = program.Entry{Argv: p.Argv, Effect: p.Effect, Timeout: p.Timeout}
+	}
+	return entries
+}
