@@ -37,14 +37,17 @@ func parseObject(data []byte) (map[string]any, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	v, err := parseValue(dec, 0)
+	if _, err := dec.Token(); err != nil {
+		return nil, errNoObject
+	}
+	m, err := parseMembers(dec, 1)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errNoObject
 	}
-	return v.(map[string]any), nil
+	return m, nil
 }
 
 func parseValue(dec *json.Decoder, depth int) (any, error) {
@@ -73,10 +76,10 @@ func parseMembers(dec *json.Decoder, depth int) (map[string]any, error) {
 	m := make(map[string]any)
 	for dec.More() {
 		tok, err := dec.Token()
-		if err != nil {
+		key, isString := tok.(string)
+		if err != nil || !isString {
 			return nil, errNoObject
 		}
-		key := tok.(string) // the decoder admits nothing else here
 		if _, ok := m[key]; ok {
 			return nil, errors.New("argument given twice: " + showName(key))
 		}

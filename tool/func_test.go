@@ -81,7 +81,7 @@ func TestFuncInfersItsSchema(t *testing.T) {
 
 // Row 26, case 1: the form of a result.
 func TestFuncResult(t *testing.T) {
-	tl, err := tool.Func(orderSpec(kernel.Once), func(_ context.Context, c tool.Call, in order) (map[string]any, error) {
+	tl, err := tool.Func(orderSpec(kernel.Once), func(_ context.Context, _ tool.Call, in order) (map[string]any, error) {
 		return map[string]any{"n": in.Count, "html": "<&>"}, nil
 	})
 	if err != nil {

@@ -85,8 +85,7 @@ func (k traits) failWith(caller, own context.Context, r returned) Outcome {
 // plain is the failure of an error that says nothing of its effect.
 func (k traits) plain(err error) failure {
 	code, msg := CodeFailed, err.Error()
-	var ke *kernel.Error
-	if errors.As(err, &ke) {
+	if ke, ok := errors.AsType[*kernel.Error](err); ok {
 		code, msg = ke.Code, ke.Message
 	}
 	if blank(msg) {

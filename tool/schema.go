@@ -63,8 +63,7 @@ func (s *schema) check(args []byte) (err error) {
 		}
 	}()
 	if err := s.compiled.Validate(v); err != nil {
-		var ve *jsonschema.ValidationError
-		if errors.As(err, &ve) {
+		if ve, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
 			return invalid(explain(ve))
 		}
 		return invalid("arguments could not be checked")

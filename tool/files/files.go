@@ -58,15 +58,15 @@ func Open(dir string) (*Workspace, error) {
 	if err != nil {
 		return nil, refuse(err)
 	}
-	real, err := filepath.EvalSymlinks(absolute)
+	resolved, err := filepath.EvalSymlinks(absolute)
 	if err != nil {
 		return nil, refuse(err)
 	}
-	root, err := os.OpenRoot(real)
+	root, err := os.OpenRoot(resolved)
 	if err != nil {
 		return nil, refuse(err)
 	}
-	w := &Workspace{root: root, real: real}
+	w := &Workspace{root: root, real: resolved}
 	if err := w.define(); err != nil {
 		_ = root.Close()
 		return nil, err

@@ -229,7 +229,7 @@ func TestLinksInsideWork(t *testing.T) {
 // back, while files are written and read through it.
 func TestNothingLeavesWhileLinksChange(t *testing.T) {
 	b := newBench(t)
-	swap, real := filepath.Join(b.dir, "swap"), filepath.Join(b.dir, "real")
+	swap, inside := filepath.Join(b.dir, "swap"), filepath.Join(b.dir, "real")
 	b.put("real/victim", "inside")
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -240,7 +240,7 @@ func TestNothingLeavesWhileLinksChange(t *testing.T) {
 				return
 			default:
 			}
-			target := real
+			target := inside
 			if i%2 == 0 {
 				target = b.out
 			}
@@ -406,16 +406,17 @@ func TestReadShortens(t *testing.T) {
 		b.put("long", content)
 		o := b.read("long")
 		var doc struct {
-			Size, Omitted_bytes int64
-			Content             string
+			Size    int64
+			Omitted int64 `json:"omitted_bytes"`
+			Content string
 		}
 		if err := json.Unmarshal(o.Data, &doc); err != nil {
 			t.Fatal(err)
 		}
-		marker := fmt.Sprintf("\n[%d bytes omitted]\n", doc.Omitted_bytes)
+		marker := fmt.Sprintf("\n[%d bytes omitted]\n", doc.Omitted)
 		kept := strings.ReplaceAll(doc.Content, marker, "")
-		if len(kept) == len(doc.Content) || int64(len(kept))+doc.Omitted_bytes != int64(len(content)) || doc.Size != int64(len(content)) {
-			t.Errorf("shift %d: kept %d, omitted %d of %d", shift, len(kept), doc.Omitted_bytes, len(content))
+		if len(kept) == len(doc.Content) || int64(len(kept))+doc.Omitted != int64(len(content)) || doc.Size != int64(len(content)) {
+			t.Errorf("shift %d: kept %d, omitted %d of %d", shift, len(kept), doc.Omitted, len(content))
 		}
 		if len(doc.Content) > files.MaxRead || !utf8.ValidString(doc.Content) || strings.Contains(doc.Content, "\ufffd") {
 			t.Errorf("shift %d: %d bytes", shift, len(doc.Content))
@@ -465,21 +466,21 @@ func TestListIsBounded(t *testing.T) {
 		}
 	}
 	var l struct {
-		Entries         []struct{ Name string }
-		Omitted_entries int
+		Entries []struct{ Name string }
+		Omitted int `json:"omitted_entries"`
 	}
 	if err := json.Unmarshal(b.list("many").Data, &l); err != nil {
 		t.Fatal(err)
 	}
-	if len(l.Entries) != files.MaxEntries || l.Omitted_entries != 20 || l.Entries[0].Name != "f0001" || l.Entries[499].Name != "f0500" {
-		t.Errorf("%d entries from %s, %d omitted", len(l.Entries), l.Entries[0].Name, l.Omitted_entries)
+	if len(l.Entries) != files.MaxEntries || l.Omitted != 20 || l.Entries[0].Name != "f0001" || l.Entries[499].Name != "f0500" {
+		t.Errorf("%d entries from %s, %d omitted", len(l.Entries), l.Entries[0].Name, l.Omitted)
 	}
 	l.Entries = nil
 	if err := json.Unmarshal(b.list("wide").Data, &l); err != nil {
 		t.Fatal(err)
 	}
-	if len(l.Entries) == 0 || len(l.Entries)+l.Omitted_entries != 300 || l.Omitted_entries == 0 {
-		t.Errorf("%d entries, %d omitted", len(l.Entries), l.Omitted_entries)
+	if len(l.Entries) == 0 || len(l.Entries)+l.Omitted != 300 || l.Omitted == 0 {
+		t.Errorf("%d entries, %d omitted", len(l.Entries), l.Omitted)
 	}
 }
 

@@ -131,8 +131,7 @@ func failed(name string, err error) *tool.Error {
 
 // reason says in the operating system's words why, without its paths.
 func reason(err error) string {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno.Error()
 	}
 	switch {

@@ -168,7 +168,7 @@ func (w *Workspace) fill(name, content string, old fs.FileInfo) (err error) {
 			return err
 		}
 	}
-	if _, err := io.WriteString(f, content); err != nil {
+	if _, err := f.WriteString(content); err != nil {
 		return err
 	}
 	return f.Sync()

@@ -40,7 +40,7 @@ type execution struct {
 // started.
 func (p *programs) execute(ctx context.Context, argv []string, timeout time.Duration) (execution, error) {
 	x := execution{stdout: capture{limit: p.config.MaxOutput}, stderr: capture{limit: p.config.MaxOutput}}
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // the end of ctx ends the group, not only its leader
 	cmd.Dir, cmd.Env = p.config.Dir, p.env
 	cmd.Stdout, cmd.Stderr = &x.stdout, &x.stderr
 	cmd.SysProcAttr = attributes()

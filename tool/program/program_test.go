@@ -42,16 +42,16 @@ func TestMain(m *testing.M) {
 
 // report is what comes back of a run.
 type report struct {
-	Program       string
-	Exit_code     int
-	Signal        string
-	Stdout        string
-	Stderr        string
-	Omitted_bytes int64
-	Timed_out     bool
-	Interrupted   bool
-	Note          string
-	Elapsed_ms    *int64
+	Program     string
+	ExitCode    int `json:"exit_code"`
+	Signal      string
+	Stdout      string
+	Stderr      string
+	Omitted     int64 `json:"omitted_bytes"`
+	TimedOut    bool  `json:"timed_out"`
+	Interrupted bool
+	Note        string
+	Elapsed     *int64 `json:"elapsed_ms"`
 }
 
 func newTool(t testing.TB, c program.Config) tool.Tool {
@@ -86,10 +86,10 @@ func execute(ctx context.Context, t testing.TB, tl tool.Tool, args string) (tool
 		if err := json.Unmarshal(o.Data, &kept); err != nil {
 			t.Fatal(err)
 		}
-		if told.Elapsed_ms != nil || kept.Elapsed_ms == nil {
+		if told.Elapsed != nil || kept.Elapsed == nil {
 			t.Error("the elapsed time belongs to the facts alone")
 		}
-		kept.Elapsed_ms = nil
+		kept.Elapsed = nil
 		if told != kept {
 			t.Errorf("told %+v, kept %+v", told, kept)
 		}
@@ -119,11 +119,11 @@ func TestRun(t *testing.T) {
 // The exit code is a fact about the program, not a failure of the tool.
 func TestExitCode(t *testing.T) {
 	o, r := execute(t.Context(), t, newTool(t, sh("exit 3")), main)
-	if r.Exit_code != 3 || o.IsError || o.Facts.Disposition != kernel.Landed {
+	if r.ExitCode != 3 || o.IsError || o.Facts.Disposition != kernel.Landed {
 		t.Errorf("%+v", o)
 	}
 	o, r = execute(t.Context(), t, newTool(t, sh("kill -SEGV $$")), main)
-	if r.Exit_code != -1 || r.Signal != syscall.SIGSEGV.String() || o.IsError {
+	if r.ExitCode != -1 || r.Signal != syscall.SIGSEGV.String() || o.IsError {
 		t.Errorf("%+v", o)
 	}
 }
@@ -202,7 +202,7 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	c := program.Config{Dir: "/", Programs: map[string]program.Entry{"main": {Argv: []string{env}}}}
-	if _, r := execute(t.Context(), t, newTool(t, c), main); r.Stdout != "" || r.Exit_code != 0 {
+	if _, r := execute(t.Context(), t, newTool(t, c), main); r.Stdout != "" || r.ExitCode != 0 {
 		t.Errorf("environment %q", r.Stdout)
 	}
 }
@@ -273,7 +273,7 @@ func TestTimeoutEndsTheTree(t *testing.T) {
 		go func() {
 			defer close(done)
 			o, r := execute(t.Context(), t, newTool(t, c), main)
-			if !r.Timed_out || r.Interrupted || r.Stdout != "begun\n" {
+			if !r.TimedOut || r.Interrupted || r.Stdout != "begun\n" {
 				t.Errorf("%+v", r)
 			}
 			if !o.IsError || o.Facts.Code != tool.CodeTimeout || o.Facts.Disposition != disposition {
@@ -299,7 +299,7 @@ func TestCancelEndsTheTree(t *testing.T) {
 	go func() {
 		defer close(done)
 		o, r := execute(ctx, t, newTool(t, c), main)
-		if !r.Interrupted || r.Timed_out || r.Stdout != "begun\n" || o.Facts.Code != kernel.CodeCancelled || o.Facts.Disposition != kernel.InDoubt {
+		if !r.Interrupted || r.TimedOut || r.Stdout != "begun\n" || o.Facts.Code != kernel.CodeCancelled || o.Facts.Disposition != kernel.InDoubt {
 			t.Errorf("%+v", o)
 		}
 	}()
@@ -319,7 +319,7 @@ func TestGraceIsGiven(t *testing.T) {
 	go func() {
 		defer close(done)
 		o, r := execute(ctx, t, newTool(t, c), main)
-		if r.Stdout != "saved\n" || r.Exit_code != 0 || !r.Interrupted || o.Facts.Disposition != kernel.InDoubt {
+		if r.Stdout != "saved\n" || r.ExitCode != 0 || !r.Interrupted || o.Facts.Disposition != kernel.InDoubt {
 			t.Errorf("%+v", o)
 		}
 	}()
@@ -338,7 +338,7 @@ func TestBackgroundProcessesEndWithTheProgram(t *testing.T) {
 	go func() {
 		defer close(done)
 		o, r := execute(t.Context(), t, tl, main)
-		if r.Stdout != "done\n" || r.Exit_code != 0 || r.Timed_out || o.IsError {
+		if r.Stdout != "done\n" || r.ExitCode != 0 || r.TimedOut || o.IsError {
 			t.Errorf("%+v", o)
 		}
 	}()
@@ -357,7 +357,7 @@ func TestEscapedProcessHoldsUpNobody(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if _, r := execute(t.Context(), t, newTool(t, c), main); r.Stdout != "done\n" || r.Timed_out {
+		if _, r := execute(t.Context(), t, newTool(t, c), main); r.Stdout != "done\n" || r.TimedOut {
 			t.Errorf("%+v", r)
 		}
 	}()
@@ -429,16 +429,16 @@ func TestOutputIsBounded(t *testing.T) {
 			if len(r.Stdout) > program.DefaultMaxOutput || len(r.Stdout) < program.DefaultMaxOutput-100 || o.Facts.Omitted != 0 {
 				t.Errorf("%d bytes of output, %d cut by the border", len(r.Stdout), o.Facts.Omitted)
 			}
-			marker := "\n[" + strconv.FormatInt(r.Omitted_bytes, 10) + " bytes omitted]\n"
+			marker := "\n[" + strconv.FormatInt(r.Omitted, 10) + " bytes omitted]\n"
 			kept := strings.ReplaceAll(r.Stdout, marker, "")
 			if len(kept) == len(r.Stdout) {
 				t.Errorf("the omission is not stated: %.80q", r.Stdout)
 			}
-			if tt.total >= 0 && int64(len(kept))+r.Omitted_bytes != tt.total {
-				t.Errorf("%d kept, %d omitted", len(kept), r.Omitted_bytes)
+			if tt.total >= 0 && int64(len(kept))+r.Omitted != tt.total {
+				t.Errorf("%d kept, %d omitted", len(kept), r.Omitted)
 			}
-			if r.Timed_out != (tt.total < 0) {
-				t.Errorf("timed out: %v", r.Timed_out)
+			if r.TimedOut != (tt.total < 0) {
+				t.Errorf("timed out: %v", r.TimedOut)
 			}
 		})
 	}
@@ -468,9 +468,9 @@ func TestOutputIsCutBetweenCharacters(t *testing.T) {
 		if !utf8.ValidString(r.Stdout) || strings.Contains(r.Stdout, "\ufffd") || !strings.HasSuffix(r.Stdout, "汉") {
 			t.Errorf("lead %q: %.60q", lead, r.Stdout)
 		}
-		kept := len(r.Stdout) - len("\n["+strconv.FormatInt(r.Omitted_bytes, 10)+" bytes omitted]\n")
-		if int64(kept)+r.Omitted_bytes != int64(len(lead)+3*20_000) {
-			t.Errorf("lead %q: %d kept, %d omitted", lead, kept, r.Omitted_bytes)
+		kept := len(r.Stdout) - len("\n["+strconv.FormatInt(r.Omitted, 10)+" bytes omitted]\n")
+		if int64(kept)+r.Omitted != int64(len(lead)+3*20_000) {
+			t.Errorf("lead %q: %d kept, %d omitted", lead, kept, r.Omitted)
 		}
 	}
 }
