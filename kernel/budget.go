@@ -44,8 +44,8 @@ type HeldRequest struct {
 const maxOpen = 32
 
 // maxUsage is the largest number of tokens that one request is believed to
-// have. It leaves room to add up more of them than a run can send.
-const maxUsage = 1 << 50
+// have: far above any model, and small enough to add up many.
+const maxUsage = 1 << 32
 
 // charged is what counts against the limits.
 func (b *Budget) charged(p *Price) Amount {

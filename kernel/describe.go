@@ -16,11 +16,11 @@ func DescribeEvent(e Event) string {
 	switch e := e.(type) {
 	case RunStarted:
 		l := &e.Spec.Limits
-		return fmt.Sprintf("run started: turns %d, calls %d, deadline %s, profile %s", l.Turns, l.Calls, l.Deadline, orElse(string(e.Spec.Profile), "strict"))
+		return fmt.Sprintf("run started: turns %d, calls %d, deadline %s, profile %s", l.Turns, l.Calls, l.Deadline, orElse(word(e.Spec.Profile), "strict"))
 	case ContextPrepared:
 		return fmt.Sprintf("context: messages %d, about %d tokens", e.Messages, e.InputTokens)
 	case ContextFailed:
-		return fmt.Sprintf("context failed: %s%s", e.Fault, colon(e.Detail))
+		return fmt.Sprintf("context failed: %s%s", word(e.Fault), colon(e.Detail))
 	case ModelReplied:
 		return describeReply(e)
 	case ModelFailed:
@@ -40,7 +40,7 @@ func DescribeEvent(e Event) string {
 	case Cancelled:
 		return "cancelled" + by(e.By) + colon(e.Reason)
 	case HostFailed:
-		return fmt.Sprintf("host failed: %s%s", e.Code, colon(e.Detail))
+		return fmt.Sprintf("host failed: %s%s", word(e.Code), colon(e.Detail))
 	}
 	return fmt.Sprintf("unknown event %T", e)
 }
@@ -59,7 +59,7 @@ func describeReply(e ModelReplied) string {
 	default:
 		b.WriteString("reply")
 	}
-	fmt.Fprintf(&b, " (stop %s, %d bytes, ", orElse(show(string(e.Reply.Stop), 40), "absent"), e.Reply.Size)
+	fmt.Fprintf(&b, " (stop %s, %d bytes, ", orElse(word(e.Reply.Stop), "absent"), e.Reply.Size)
 	if u := e.Reply.Usage; u != nil {
 		fmt.Fprintf(&b, "tokens %d in %d out)", u.Input, u.Output)
 	} else {
@@ -72,7 +72,7 @@ func describeReply(e ModelReplied) string {
 }
 
 func describeFailure(f *Failure) string {
-	s := string(f.Kind)
+	s := word(f.Kind)
 	if f.Status != 0 {
 		s += " " + strconv.Itoa(f.Status)
 	}
@@ -83,20 +83,20 @@ func describeFailure(f *Failure) string {
 }
 
 func describeDecision(e CallDecided) string {
-	s := fmt.Sprintf("call %s: %s", show(e.Call, 80), e.Answer)
+	s := fmt.Sprintf("call %s: %s", show(e.Call, 80), word(e.Answer))
 	if e.Rule != "" {
 		s += " by " + show(e.Rule, 120)
 	}
 	if e.Code != "" {
-		s += " " + string(e.Code)
+		s += " " + word(e.Code)
 	}
 	return s + colon(e.Reason)
 }
 
 func describeReturn(e CallReturned) string {
-	s := fmt.Sprintf("call %s: returned %s", show(e.Call, 80), e.Result.Status)
+	s := fmt.Sprintf("call %s: returned %s", show(e.Call, 80), word(e.Result.Status))
 	if e.Result.Code != "" {
-		s += " " + string(e.Result.Code)
+		s += " " + word(e.Result.Code)
 	}
 	if e.Result.Disposition == InDoubt {
 		s += ", effect in doubt"
@@ -105,7 +105,7 @@ func describeReturn(e CallReturned) string {
 }
 
 func describeVerdict(e Verified) string {
-	s := "verified: " + string(e.Verdict)
+	s := "verified: " + word(e.Verdict)
 	if len(e.Evidence) > 0 {
 		s += " by " + show(strings.Join(e.Evidence, ", "), 200)
 	}
@@ -198,6 +198,9 @@ func orElse(s, other string) string { return pick(s != "", s, other) }
 func colon(s string) string { return pick(s != "", ": "+show(s, 300), "") }
 
 func by(s string) string { return pick(s != "", " by "+show(s, 80), "") }
+
+// word shows a value of a closed set, which an event may not keep to.
+func word[S ~string](s S) string { return show(string(s), 40) }
 
 // clip makes s valid UTF-8 of at most n bytes, cut on a rune boundary and
 // marked where it was cut. n is at least 4.

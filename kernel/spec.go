@@ -61,12 +61,22 @@ type Retry struct {
 	Wait     time.Duration `json:"wait"`     // planned waiting of the whole run
 }
 
-// Price turns usage into cost: micro-units of a currency for a million tokens.
+// Price turns usage into cost: micro-units of a currency for a million tokens,
+// each from 0 to 10^13.
 type Price struct {
 	Input      int64 `json:"input"` // plain input, neither read from nor written to a cache
 	Output     int64 `json:"output"`
 	CacheRead  int64 `json:"cache_read"`
 	CacheWrite int64 `json:"cache_write"`
+}
+
+// maxLimit is below what sums saturate at: a saturated sum is over any limit.
+const maxLimit = 1 << 62
+
+func (p *Price) inRange() bool {
+	low := min(p.Input, p.Output, p.CacheRead, p.CacheWrite)
+	high := max(p.Input, p.Output, p.CacheRead, p.CacheWrite)
+	return low >= 0 && high <= 10_000_000_000_000
 }
 
 // VerifyFor says when the verifier is asked. The zero value is never.
@@ -104,14 +114,14 @@ func (s *Spec) Validate() error {
 		{l.Calls >= 1, "limits.calls", "at least 1"},
 		{l.Deadline > 0, "limits.deadline", "positive"},
 		{l.Repeat == 0 || l.Repeat >= 2, "limits.repeat", "at least 2, or 0 for off"},
-		{l.Tokens >= 0, "limits.tokens", "at least 0"},
-		{l.Cost >= 0, "limits.cost", "at least 0"},
+		{l.Tokens >= 0 && l.Tokens <= maxLimit, "limits.tokens", "from 0 to 2^62"},
+		{l.Cost >= 0 && l.Cost <= maxLimit, "limits.cost", "from 0 to 2^62"},
 		{l.Cost == 0 || s.Price != nil, "limits.cost", "given together with a price"},
 		{l.LastTurn == "" || l.LastTurn == LastTurnRun || l.LastTurn == LastTurnReads, "limits.last_turn", "run or reads"},
 		{r.Attempts >= 1, "limits.retry.attempts", "at least 1"},
 		{r.PerRun >= 1, "limits.retry.per_run", "at least 1"},
 		{r.Wait >= 0, "limits.retry.wait", "at least 0"},
-		{s.Price == nil || min(s.Price.Input, s.Price.Output, s.Price.CacheRead, s.Price.CacheWrite) >= 0, "price", "at least 0"},
+		{s.Price == nil || s.Price.inRange(), "price", "from 0 to 10^13 micro-units"},
 		{s.Verify == VerifyNever || s.Verify == VerifyAnswer || s.Verify == VerifyEachTurn, "verify", "answer or each_turn"},
 	}
 	for _, c := range checks {
