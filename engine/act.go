@@ -137,7 +137,7 @@ func (x *Execution) runTool(c kernel.RunTool) Task {
 		begun := x.now()
 		out := x.border.Execute(ctx, t, call)
 		ended := x.now()
-		return kernel.CallReturned{At: kernel.Time(ended.UnixNano()), Cmd: c.Cmd, Call: c.Call.ID, Result: out.Facts, Jitter: jitter()},
+		return kernel.CallReturned{At: kernel.Time(ended.UnixNano()), Cmd: c.Cmd, Call: c.Call.ID, Result: out.Facts, Jitter: jitter(), Warnings: out.Warnings},
 			Content{Result: &Result{Text: out.Text, IsError: out.IsError, Data: out.Data, Elapsed: ended.Sub(begun)}}
 	}
 }
