@@ -123,12 +123,39 @@ func TestInterruptDuringARequest(t *testing.T) {
 	}
 }
 
+// An interrupt while a person is asked withdraws the question: nothing runs.
+func TestInterruptDuringAQuestion(t *testing.T) {
+	dir := project(t, map[string]string{
+		"holdfast.yaml": "model: {provider: script, name: play.yaml}\ntools: [write_file]\npolicy: [{ask: write_file}]\n",
+		"play.yaml":     "steps:\n  - calls: [{id: call_1, name: write_file, args: '{\"path\":\"note.txt\",\"content\":\"x\"}'}]\n  - text: never\n",
+	})
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer slave.Close()
+	cmd := process(t, dir, "run", "--json", "Make a note.")
+	cmd.Stdin, cmd.Stderr = slave, slave
+	k := &keyboard{t: t, person: master}
+	r := interrupt(t, cmd, func() { k.waitFor(prompt, 1) })
+	if r.Stop != "cancelled" || shown(t, dir).Stop != "cancelled" {
+		t.Errorf("got %+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "note.txt")); err == nil {
+		t.Error("the call ran")
+	}
+}
+
 // interrupt starts cmd, waits until it is under way, interrupts it and returns
 // its report.
 func interrupt(t *testing.T, cmd *exec.Cmd, underWay func()) report {
 	t.Helper()
 	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Stdout = &out
+	if cmd.Stderr == nil {
+		cmd.Stderr = &errs
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
