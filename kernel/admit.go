@@ -203,6 +203,9 @@ func answer(s *CallState, bad Link, text string) {
 }
 
 func isTruncated(err error) bool {
+	if err == nil {
+		return false
+	}
 	var e *argumentError
 	return errors.As(err, &e) && e.truncated
 }

@@ -34,7 +34,7 @@ func canonicalArguments(text string) (string, error) {
 	if text[p.at] != '{' {
 		return "", p.fail("not a JSON object")
 	}
-	out, err := p.value(nil, 0)
+	out, err := p.value(make([]byte, 0, len(text)), 0)
 	if err != nil {
 		return "", err
 	}

@@ -19,15 +19,31 @@ type indexEntry[V any] struct {
 	Val V      `json:"v"`
 }
 
-func compareEntry[V any](e indexEntry[V], k key128) int { return bytes.Compare(e.Key[:], k[:]) }
-
 func (x index[V]) get(k key128) (v V, ok bool) {
 	for i := len(x.levels) - 1; i >= 0; i-- {
-		if at, found := slices.BinarySearchFunc(x.levels[i], k, compareEntry[V]); found {
-			return x.levels[i][at].Val, true
+		if e := findEntry(x.levels[i], &k); e != nil {
+			return e.Val, true
 		}
 	}
 	return v, false
+}
+
+// findEntry searches a sorted level. It is written out because most lookups of
+// a long run end here, and slices.BinarySearchFunc copies each entry it visits.
+func findEntry[V any](level []indexEntry[V], k *key128) *indexEntry[V] {
+	low, high := 0, len(level)
+	for low < high {
+		mid := (low + high) / 2
+		switch e := &level[mid]; bytes.Compare(e.Key[:], k[:]) {
+		case 0:
+			return e
+		case -1:
+			low = mid + 1
+		default:
+			high = mid
+		}
+	}
+	return nil
 }
 
 func (x index[V]) has(k key128) bool {

@@ -110,7 +110,12 @@ func (m *machine) number() Seq {
 	return m.LastCmd
 }
 
-func (m *machine) emit(c Command) { m.out = append(m.out, c) }
+func (m *machine) emit(c Command) {
+	if m.out == nil {
+		m.out = make([]Command, 0, 4) // most steps need no more
+	}
+	m.out = append(m.out, c)
+}
 
 // call returns a call of the batch for writing.
 func (m *machine) call(i int) *CallState {
