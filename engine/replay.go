@@ -92,6 +92,8 @@ func (r *Replay) addResult(e kernel.CallReturned, content *Result) {
 		Text:        content.Text,
 		Data:        content.Data,
 		IsError:     content.IsError,
+		Code:        e.Result.Code,
+		Elapsed:     content.Elapsed,
 		Disposition: e.Result.Disposition,
 	}
 	for i := range r.State.Batch {

@@ -36,7 +36,7 @@ func DescribeEvent(e Event) string {
 	case Verified:
 		return describeVerdict(e)
 	case TimerFired:
-		return fmt.Sprintf("timer %d fired", e.Cmd)
+		return fmt.Sprintf("%s timer fired", orElse(word(e.Timer), fmt.Sprint(e.Cmd)))
 	case Cancelled:
 		return "cancelled" + by(e.By) + colon(e.Reason)
 	case HostFailed:
@@ -79,7 +79,7 @@ func describeFailure(f *Failure) string {
 	if f.RetryAfter != nil {
 		s += ", retry after " + f.RetryAfter.String()
 	}
-	return s
+	return s + colon(f.Detail)
 }
 
 func describeDecision(e CallDecided) string {

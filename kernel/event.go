@@ -153,6 +153,8 @@ type Failure struct {
 	// Usage is what the provider reported before the answer broke off: a lower
 	// bound, which shows that it had begun. The reservation stays charged.
 	Usage *Usage `json:"usage,omitempty"`
+	// Detail says more, and is safe to show. It decides nothing.
+	Detail string `json:"detail,omitempty"`
 }
 
 // ModelFailed answers CallModel: no whole reply.
@@ -289,8 +291,9 @@ type Verified struct {
 
 // TimerFired answers SetTimer.
 type TimerFired struct {
-	At  Time `json:"at"`
-	Cmd Seq  `json:"cmd"`
+	At    Time      `json:"at"`
+	Cmd   Seq       `json:"cmd"`
+	Timer TimerKind `json:"timer,omitempty"` // for display; Cmd decides
 }
 
 // Cancelled ends the run at the wish of whoever drives it.

@@ -5,6 +5,7 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -34,6 +35,8 @@ type Result struct {
 	Text      string // as the model saw it
 	Data      json.RawMessage
 	IsError   bool
+	Code      kernel.Code // of an error
+	Elapsed   time.Duration
 	// Disposition of the effect; a result in doubt proves nothing.
 	Disposition kernel.Disposition
 }

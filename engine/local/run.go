@@ -295,7 +295,7 @@ func (r *run) execute() *work {
 
 func (r *run) startTimer(ctx context.Context, t kernel.SetTimer) {
 	timer := time.AfterFunc(time.Until(time.Unix(0, int64(t.At))), func() {
-		r.carry(r.deliver(t.Cmd, kernel.TimerFired{At: now(), Cmd: t.Cmd}, engine.Content{}))
+		r.carry(r.deliver(t.Cmd, kernel.TimerFired{At: now(), Cmd: t.Cmd, Timer: t.Timer}, engine.Content{}))
 	})
 	context.AfterFunc(ctx, func() { timer.Stop() })
 }

@@ -45,15 +45,15 @@ func project(t *testing.T, files map[string]string) string {
 // shown is the latest run of the journal, as another process reads it.
 func shown(t *testing.T, dir string) record {
 	t.Helper()
-	var list struct{ Runs []head }
+	var list []head
 	out, err := process(t, dir, "runs", "ls", "--json").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(out, &list); err != nil || len(list.Runs) == 0 {
+	if err := json.Unmarshal(out, &list); err != nil || len(list) == 0 {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, err = process(t, dir, "runs", "show", "--json", list.Runs[0].Run).Output(); err != nil {
+	if out, err = process(t, dir, "runs", "show", "--json", list[0].Run).Output(); err != nil {
 		t.Fatal(err)
 	}
 	var r record

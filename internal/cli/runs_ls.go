@@ -11,6 +11,7 @@ import (
 
 // head is a line of `runs ls --json`.
 type head struct {
+	ID        string    `json:"id"`
 	Run       string    `json:"run"`
 	Session   string    `json:"session"`
 	Tenant    string    `json:"tenant"`
@@ -26,7 +27,7 @@ type head struct {
 
 func newHead(h journal.Head) head {
 	out := head{
-		Run: h.Run, Session: h.Session, Tenant: h.Tenant, User: h.User,
+		ID: h.Run, Run: h.Run, Session: h.Session, Tenant: h.Tenant, User: h.User,
 		State: string(h.State), Stop: string(h.Stop), Verified: string(h.Verified),
 		Turns: h.Turns, Question: h.Question, StartedAt: h.StartedAt, UpdatedAt: h.UpdatedAt,
 	}
@@ -51,9 +52,7 @@ func (a *app) listRuns(ctx context.Context, flags journalFlags, q journal.Query)
 		for _, h := range heads {
 			list = append(list, newHead(h))
 		}
-		return writeJSON(a.stdout, struct {
-			Runs []head `json:"runs"`
-		}{list})
+		return writeJSON(a.stdout, list)
 	}
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	d := newDisplay(table) // Flush reports what went wrong

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/verify"
 )
 
 // recorded is a run read back: what the engine makes of it, and its records.
@@ -87,8 +88,27 @@ type record struct {
 	User      string    `json:"user"`
 	Question  string    `json:"question"`
 	StartedAt time.Time `json:"started_at"`
+	Trace     []trace   `json:"trace"`
 	Events    []event   `json:"events"`
 	Messages  []message `json:"messages"`
+}
+
+// trace is one run of a tool (row 91).
+type trace struct {
+	Turn      int    `json:"turn"`
+	Tool      string `json:"tool"`
+	Call      string `json:"call"`
+	Code      string `json:"code"` // "ok", or the code of the error
+	ElapsedMS int64  `json:"elapsed_ms"`
+	Evidence  string `json:"evidence"`
+}
+
+func newTrace(r *verify.Result) trace {
+	t := trace{Turn: r.Turn, Tool: r.Tool, Call: r.Call, Code: "ok", ElapsedMS: r.Elapsed.Milliseconds(), Evidence: r.Evidence}
+	if r.IsError {
+		t.Code = string(r.Code)
+	}
+	return t
 }
 
 type event struct {
@@ -109,7 +129,7 @@ type message struct {
 func newRecord(r *recorded) (record, error) {
 	out := record{
 		report: newReport(r.Run), Tenant: r.Head.Tenant, User: r.Head.User, Question: r.question, StartedAt: r.Head.StartedAt,
-		Events: []event{}, Messages: []message{},
+		Trace: []trace{}, Events: []event{}, Messages: []message{},
 	}
 	for _, rec := range r.events {
 		e, err := kernel.DecodeEvent(rec.Payload)
@@ -121,6 +141,9 @@ func newRecord(r *recorded) (record, error) {
 			return record{}, err
 		}
 		out.Events = append(out.Events, event{Seq: rec.Seq, At: rec.At, Kind: string(rec.Kind), Text: eventLine(e, c)})
+	}
+	for i := range r.Results {
+		out.Trace = append(out.Trace, newTrace(&r.Results[i]))
 	}
 	for i := range r.History {
 		out.Messages = append(out.Messages, newMessage(&r.History[i]))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -52,7 +53,7 @@ func eventLine(e kernel.Event, c engine.Content) string {
 			line += ": " + preview(text)
 		}
 	case c.Result != nil:
-		line += ": " + preview(c.Result.Text)
+		line += fmt.Sprintf(" in %s: %s", c.Result.Elapsed.Round(time.Millisecond/10), preview(c.Result.Text))
 	}
 	return line
 }
