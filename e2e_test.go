@@ -350,7 +350,7 @@ func TestThinkingIsReplayed(t *testing.T) {
 	}
 }
 
-// Case 20, rows 58–60, 63, Report A42: one layer retries, four requests in all,
+// Case 20, rows 58–60, 62, 63, Report A42: one layer retries, four requests in all,
 // and none for what waiting cannot mend.
 func TestRetries(t *testing.T) {
 	onEveryWire(t, func(t *testing.T, w wire) {
