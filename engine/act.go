@@ -31,7 +31,7 @@ func (x *Execution) purePolicy() bool {
 
 // decide takes a call through the one entry: snapshot, schema, policy.
 func (x *Execution) decide(c kernel.DecideCall) Task {
-	return func(ctx context.Context) (kernel.Event, Content) {
+	return func(ctx context.Context, _ Report) (kernel.Event, Content) {
 		d := kernel.CallDecided{Cmd: c.Cmd, Call: c.Call.ID}
 		if err := x.tools.Check(c.Call.Name, []byte(c.Call.Arguments)); err != nil {
 			var e *kernel.Error
@@ -99,7 +99,7 @@ func (x *Execution) policyRequest(call kernel.Call, effect kernel.EffectClass) p
 // ask asks a person. Whatever goes wrong is a refusal.
 func (x *Execution) ask(c kernel.AskHuman) Task {
 	effect := x.tools.EffectOf(c.Call.Name, []byte(c.Call.Arguments))
-	return func(ctx context.Context) (kernel.Event, Content) {
+	return func(ctx context.Context, _ Report) (kernel.Event, Content) {
 		v, err := x.approve(ctx, policy.Approval{Request: x.policyRequest(c.Call, effect), Reason: c.Reason, Digest: c.Digest})
 		if err != nil {
 			x.log.Warn("approval failed", "run", x.Run, "call", c.Call.ID, "error", err)
@@ -133,18 +133,20 @@ func (x *Execution) toolCall(call kernel.Call, attempt int, key string) tool.Cal
 func (x *Execution) runTool(c kernel.RunTool) Task {
 	t, _ := x.tools.Lookup(c.Call.Name) // its decision found it in the same set
 	call := x.toolCall(c.Call, c.Attempt, c.Key)
-	return func(ctx context.Context) (kernel.Event, Content) {
+	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
 		begun := x.now()
-		out := x.border.Execute(ctx, t, call)
-		ended := x.now()
-		return kernel.CallReturned{At: kernel.Time(ended.UnixNano()), Cmd: c.Cmd, Call: c.Call.ID, Result: out.Facts, Jitter: jitter(), Warnings: out.Warnings},
-			Content{Result: &Result{Text: out.Text, IsError: out.IsError, Data: out.Data, Elapsed: ended.Sub(begun)}}
+		returned := func(out tool.Outcome) (kernel.Event, Content) {
+			ended := x.now()
+			return kernel.CallReturned{At: kernel.Time(ended.UnixNano()), Cmd: c.Cmd, Call: c.Call.ID, Result: out.Facts, Jitter: jitter(), Warnings: out.Warnings},
+				Content{Result: &Result{Text: out.Text, IsError: out.IsError, Data: out.Data, Elapsed: ended.Sub(begun)}}
+		}
+		return returned(x.border.Run(ctx, t, call, func(out tool.Outcome) { instead(returned(out)) }))
 	}
 }
 
 func (x *Execution) verify(c kernel.Verify) Task {
 	facts := x.facts()
-	return func(ctx context.Context) (kernel.Event, Content) {
+	return func(ctx context.Context, _ Report) (kernel.Event, Content) {
 		ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 		defer cancel()
 		v, err := x.judge(ctx, facts)

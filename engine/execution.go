@@ -39,8 +39,13 @@ type Execution struct {
 	ambiguous string
 }
 
-// Task carries out one command. It honours ctx and reports in bounded time.
-type Task func(ctx context.Context) (kernel.Event, Content)
+// Task carries out one command. It honours ctx and reports in bounded time: by
+// what it returns, or through instead where code that it called does not
+// return. When both come, the first one counts.
+type Task func(ctx context.Context, instead Report) (kernel.Event, Content)
+
+// Report takes what came of a command. It may be called on any goroutine.
+type Report func(kernel.Event, Content)
 
 // Env is what an engine lends to its executions.
 type Env struct {
@@ -181,7 +186,7 @@ func (x *Execution) contain(what string, err *error) {
 }
 
 func (x *Execution) prepare(c kernel.PrepareContext) Task {
-	return func(context.Context) (kernel.Event, Content) {
+	return func(context.Context, Report) (kernel.Event, Content) {
 		switch {
 		case x.ambiguous != "":
 			return kernel.ContextFailed{At: x.at(), Cmd: c.Cmd, Fault: kernel.ContextClarification, Detail: x.ambiguous}, Content{}

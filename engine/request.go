@@ -20,7 +20,7 @@ func (x *Execution) callModel(c kernel.CallModel) Task {
 		MaxTokens: c.MaxTokens,
 		Timeout:   x.agent.requestTimeout(),
 	}
-	return func(ctx context.Context) (kernel.Event, Content) {
+	return func(ctx context.Context, _ Report) (kernel.Event, Content) {
 		reply, err := x.request(ctx, req)
 		if err != nil {
 			return kernel.ModelFailed{At: x.at(), Cmd: c.Cmd, Turn: c.Turn, Failure: failure(ctx, err)}, Content{}

@@ -24,20 +24,11 @@ type Border struct {
 
 const defaultGrace = 2 * time.Second
 
-// fault is a way to end without a result or an error.
-type fault int
-
-const (
-	noFault  fault = iota
-	panicked       // or left by runtime.Goexit
-	abandoned
-)
-
 // returned is what came back from Tool.Run.
 type returned struct {
-	result Result
-	err    error
-	fault  fault
+	result   Result
+	err      error
+	panicked bool
 }
 
 // Execute runs one call of t within its limits and within ctx, and returns its
@@ -50,7 +41,19 @@ type returned struct {
 // for longer is abandoned: Execute returns, and the tool's goroutine runs on
 // until the tool ends by itself. It then still holds c, so c.Arguments must
 // never be changed.
-func (b Border) Execute(ctx context.Context, t Tool, c Call) (o Outcome) {
+func (b Border) Execute(ctx context.Context, t Tool, c Call) Outcome {
+	done := make(chan Outcome, 2) // neither sender waits; the first one counts
+	go func() {
+		done <- b.Run(ctx, t, c, func(o Outcome) { done <- o })
+	}()
+	return <-done
+}
+
+// Run is Execute on the caller's own goroutine, which stays with the tool until
+// it returns. For a tool that does not return to Run (it is abandoned, or ends
+// its goroutine) instead gets the outcome, on another goroutine or as the last
+// thing of this one. When both come, the first one counts.
+func (b Border) Run(ctx context.Context, t Tool, c Call, instead func(Outcome)) (o Outcome) {
 	k, err := classify(t, c)
 	// An error value of the tool's may panic when it is asked for its text.
 	defer func() {
@@ -69,28 +72,58 @@ func (b Border) Execute(ctx context.Context, t Tool, c Call) (o Outcome) {
 	}
 	run, cancel := context.WithTimeout(ctx, k.limits.Timeout)
 	defer cancel()
-	r := b.run(run, t, c, k.name)
+	r := b.call(run, t, c, k.name, func(what fault) {
+		if what == abandoned {
+			instead(k.fail(k.ended(ctx)))
+			return
+		}
+		instead(k.fail(k.doubtful(kernel.CodeInternal, unexpected)))
+	})
 	switch {
-	case r.fault == panicked:
+	case r.panicked:
 		return k.fail(k.doubtful(kernel.CodeInternal, unexpected))
-	case r.fault == abandoned:
-		return k.fail(k.ended(ctx))
 	case r.err == nil:
 		return k.succeed(r.result)
 	}
 	return k.failWith(ctx, run, r)
 }
 
-// run calls t on a goroutine of its own, the only way to leave a tool that
-// does not return.
-func (b Border) run(ctx context.Context, t Tool, c Call, name string) returned {
-	done := make(chan returned, 1)
-	go b.contain(ctx, t, c, name, done)
-	select {
-	case r := <-done:
-		return r
-	case <-ctx.Done():
-	}
+// fault is a way not to return.
+type fault int
+
+const (
+	abandoned fault = iota
+	exited          // by runtime.Goexit
+)
+
+// call calls t under watch, and tells lost why it does not return.
+func (b Border) call(ctx context.Context, t Tool, c Call, name string, lost func(fault)) (r returned) {
+	back := make(chan struct{})
+	defer close(back)
+	stop := context.AfterFunc(ctx, func() {
+		if !b.within(back) {
+			b.warn(ctx, "tool abandoned", name, c)
+			lost(abandoned)
+		}
+	})
+	defer stop()
+	whole := false
+	defer func() {
+		switch v := recover(); {
+		case v != nil:
+			b.warnPanic(ctx, name, c, v)
+			r = returned{panicked: true}
+		case !whole:
+			lost(exited)
+		}
+	}()
+	result, err := t.Run(ctx, c)
+	whole = true
+	return returned{result: result, err: err}
+}
+
+// within reports whether back is closed within the grace.
+func (b Border) within(back <-chan struct{}) bool {
 	grace := b.Grace
 	if grace <= 0 {
 		grace = defaultGrace
@@ -98,25 +131,11 @@ func (b Border) run(ctx context.Context, t Tool, c Call, name string) returned {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
-	case r := <-done:
-		return r
+	case <-back:
+		return true
 	case <-timer.C:
-		b.warn(ctx, "tool abandoned", name, c)
-		return returned{fault: abandoned}
+		return false
 	}
-}
-
-// contain sends what t returns, and sends even when t never returns.
-func (b Border) contain(ctx context.Context, t Tool, c Call, name string, done chan<- returned) {
-	r := returned{fault: panicked}
-	defer func() {
-		if v := recover(); v != nil {
-			b.warnPanic(ctx, name, c, v)
-		}
-		done <- r
-	}()
-	result, err := t.Run(ctx, c)
-	r = returned{result: result, err: err}
 }
 
 // warnPanic logs the type of a panic's value alone: its words may quote

@@ -2,6 +2,9 @@ package local_test
 
 import (
 	"context"
+	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -144,4 +147,42 @@ func TestStopAtTheFirstEvent(t *testing.T) {
 			t.Errorf("%+v, %v after %s", r, err, time.Since(begun))
 		}
 	})
+}
+
+// A tool that ignores its end is left behind: the run goes on after the grace,
+// and what the tool returns later counts for nothing.
+func TestDeafToolIsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		var returned atomic.Bool
+		deaf := probe{name: "deaf", effect: kernel.Once, run: func(context.Context, tool.Call) (tool.Result, error) {
+			time.Sleep(10 * time.Minute) // virtual
+			returned.Store(true)
+			return tool.Result{Text: "at last"}, nil
+		}}
+		m := &script{steps: []step{calls(call("a", "deaf", `{}`)), says("done")}}
+		r := run(t, &engine.Agent{Model: m, Tools: tools(t, deaf), Policy: allowAll{}})
+		wantStop(t, r, kernel.StopDeadline, "")
+		if took := time.Since(begun); took > time.Minute || returned.Load() {
+			t.Errorf("over after %s, returned: %t", took, returned.Load())
+		}
+		time.Sleep(time.Hour)
+		if got := results(r); !returned.Load() || len(got) != 1 || !strings.Contains(got[0], "may have taken effect") {
+			t.Errorf("returned: %t, results %q", returned.Load(), got)
+		}
+	})
+}
+
+// A tool that ends its goroutine ends its call, and not the run.
+func TestToolThatExits(t *testing.T) {
+	exits := probe{name: "exits", effect: kernel.Read, run: func(context.Context, tool.Call) (tool.Result, error) {
+		runtime.Goexit()
+		return tool.Result{}, nil
+	}}
+	m := &script{steps: []step{calls(call("a", "exits", `{}`)), says("done")}}
+	r := run(t, &engine.Agent{Model: m, Tools: tools(t, exits), Policy: allowAll{}})
+	wantStop(t, r, kernel.StopAnswered, "")
+	if got := results(r); len(got) != 1 || !strings.Contains(got[0], "failed unexpectedly") {
+		t.Errorf("results %q", got)
+	}
 }

@@ -32,6 +32,7 @@ type run struct {
 	ready   []kernel.Command // to execute once pending is committed
 	out     map[kernel.Seq]order
 	closed  bool
+	lost    *kernel.Error // why the journal does not hold the run's end
 }
 
 // order is a command that is out, and how to end it early.
@@ -109,8 +110,18 @@ func (r *run) start(ctx context.Context) (*work, error) {
 // a stack that has grown is used again.
 func (r *run) carry(w *work) {
 	for w != nil {
-		event, content := w.task(w.ctx)
+		event, content := w.task(w.ctx, r.instead(w.cmd))
 		w = r.deliver(w.cmd, event, content)
+	}
+}
+
+// instead takes the report of a command whose goroutine is lost to code that
+// does not return; what that goroutine may report later comes too late.
+func (r *run) instead(cmd kernel.Seq) engine.Report {
+	return func(e kernel.Event, c engine.Content) {
+		if w := r.deliver(cmd, e, c); w != nil {
+			go r.carry(w)
+		}
 	}
 }
 
@@ -199,7 +210,7 @@ func (r *run) order(cmd kernel.Command) ([]kernel.Command, error) {
 		r.prepare(cmd)
 		return nil, nil
 	}
-	return r.apply(task(context.Background()))
+	return r.apply(task(context.Background(), nil)) // computing returns
 }
 
 // number is the number of a command that is executed after its commit.
@@ -304,24 +315,19 @@ func now() kernel.Time { return kernel.Time(time.Now().UnixNano()) }
 
 // fail stops a run whose events cannot be applied or journaled. Its outcome is
 // host_error; it is journaled if the journal takes it after all.
-func (r *run) fail(err error) {
-	r.eng.log.Error("run failed", "run", r.id, "error", err)
-	code, detail := kernel.CodeOf(err), err.Error()
-	var e *kernel.Error
-	if errors.As(err, &e) {
-		detail = e.Message
+func (r *run) fail(cause error) {
+	r.eng.log.Error("run failed", "run", r.id, "error", cause)
+	e := &kernel.Error{Code: kernel.CodeInternal, Message: cause.Error()}
+	errors.As(cause, &e)
+	_, err := r.apply(kernel.HostFailed{At: now(), Code: e.Code, Detail: e.Message}, engine.Content{})
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		err = r.flush(ctx)
 	}
-	if code == "" {
-		code = kernel.CodeInternal
-	}
-	if _, err := r.apply(kernel.HostFailed{At: now(), Code: code, Detail: detail}, engine.Content{}); err != nil {
-		r.eng.log.Error("run cannot be stopped in order", "run", r.id, "error", err)
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if err := r.flush(ctx); err != nil {
+	if err != nil {
 		r.eng.log.Error("the end of the run is not journaled", "run", r.id, "error", err)
+		r.lost = e
 	}
 }
 
@@ -332,7 +338,23 @@ func (r *run) close() {
 		o.cancel()
 	}
 	r.result = r.x.Snapshot(r.head)
+	if r.lost != nil {
+		r.disown()
+	}
 	close(r.done)
 	r.feed.end()
 	r.eng.forget(r)
+}
+
+// disown takes back what the run came to in memory, since the journal does not
+// hold it: nobody could show it again.
+func (r *run) disown() {
+	o := kernel.Outcome{Verified: kernel.Unchecked, FirstBad: kernel.LinkHarness}
+	if r.result.Outcome != nil {
+		o = *r.result.Outcome
+	}
+	o.Stop, o.Detail = kernel.StopHostError, string(r.lost.Code)+": "+r.lost.Message
+	o.Answered, o.Verified, o.Evidence, o.Finding = false, kernel.Unchecked, nil, ""
+	o.LastGood, o.FirstBad = "", kernel.LinkHarness
+	r.result.Outcome, r.result.Answer = &o, ""
 }
