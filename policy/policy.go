@@ -15,6 +15,13 @@ type Policy interface {
 	Decide(ctx context.Context, r Request) (Decision, error)
 }
 
+// Pure is what a Policy implements when its decisions need nothing that is not
+// in memory. It is then asked while the reply is committed, which saves a
+// commit; Decide must return at once.
+type Pure interface {
+	Pure() bool
+}
+
 // Request is a call to decide on. Identity comes from the host.
 type Request struct {
 	Run, Session string

@@ -72,6 +72,9 @@ func (r Rule) Validate() *kernel.Error {
 // It keeps every other meaning that path.Match knows out of patterns.
 const patternChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*"
 
+// Pure reports that rules only compute.
+func (r *Rules) Pure() bool { return true }
+
 // Decide answers for one call by its tool alone. It returns no error.
 func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 	granted := -1
