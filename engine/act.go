@@ -25,7 +25,7 @@ func (x *Execution) purePolicy() bool {
 	if x.agent.Policy == nil {
 		return true
 	}
-	p, ok := x.agent.Policy.(interface{ Pure() bool })
+	p, ok := x.agent.Policy.(policy.Pure)
 	return ok && p.Pure()
 }
 
