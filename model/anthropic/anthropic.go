@@ -20,7 +20,7 @@ type Model struct {
 	cfg   Config // without the key and the URL
 	maker string // of the private reasoning in its replies
 	// What knows the key is behind functions, which no print looks into.
-	post func(ctx context.Context, pieces [][]byte, timeout time.Duration) (*transport.Exchange, error)
+	post func(ctx context.Context, pieces transport.Pieces, timeout time.Duration) (*transport.Exchange, error)
 	idle func() // drops idle connections; nil where the HTTP client is the caller's
 }
 
@@ -93,7 +93,7 @@ func (m *Model) Call(ctx context.Context, req *model.Request, watch func(model.D
 	if err != nil {
 		return nil, &model.Error{Kind: kernel.FailRequest, Message: "the request does not fit the wire: " + err.Error()}
 	}
-	x, err := m.post(ctx, pieces, req.Timeout)
+	x, err := m.post(ctx, transport.List(pieces), req.Timeout)
 	if err != nil {
 		return nil, err
 	}

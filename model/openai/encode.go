@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -14,7 +15,7 @@ import (
 // body returns the pieces of a request: the head, the messages with commas
 // between them, and the tail with the output limit, which recovery may raise
 // without a change to the rest.
-func (m *Model) body(req *model.Request) ([][]byte, error) {
+func (m *Model) body(req *model.Request) (transport.Pieces, error) {
 	head := req.Head
 	if head == nil {
 		var err error
@@ -22,23 +23,9 @@ func (m *Model) body(req *model.Request) ([][]byte, error) {
 			return nil, err
 		}
 	}
-	comma := []byte{','}
-	pieces := make([][]byte, 0, 2*len(req.Messages)+2)
-	pieces = append(pieces, head)
-	first := bytes.HasSuffix(head, []byte{'['}) // no system message
-	for i := range req.Messages {
-		wire := req.Messages[i].Wire
-		if wire == nil {
-			var err error
-			if wire, err = m.EncodeMessage(req.Messages[i].Message); err != nil {
-				return nil, err
-			}
-		}
-		if !first {
-			pieces = append(pieces, comma)
-		}
-		first = false
-		pieces = append(pieces, wire)
+	messages, err := m.encoded(req.Messages)
+	if err != nil {
+		return nil, err
 	}
 	limit := req.MaxTokens
 	if limit <= 0 {
@@ -47,7 +34,52 @@ func (m *Model) body(req *model.Request) ([][]byte, error) {
 	tail := append([]byte(`],"`), m.cfg.LimitField...)
 	tail = append(tail, `":`...)
 	tail = strconv.AppendInt(tail, int64(limit), 10)
-	return append(pieces, append(tail, '}')), nil
+	return &body{head: head, messages: messages, comma: []byte{','}, tail: append(tail, '}')}, nil
+}
+
+// encoded returns messages that all have their bytes.
+func (m *Model) encoded(messages []model.Message) ([]model.Message, error) {
+	lacks := func(m model.Message) bool { return m.Wire == nil }
+	if !slices.ContainsFunc(messages, lacks) {
+		return messages, nil
+	}
+	all := slices.Clone(messages)
+	for i := range all {
+		if all[i].Wire != nil {
+			continue
+		}
+		var err error
+		if all[i].Wire, err = m.EncodeMessage(all[i].Message); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// body is the pieces of a request, found where they are: a list of them would
+// grow with the history.
+type body struct {
+	head, comma, tail []byte
+	messages          []model.Message
+}
+
+// Len counts the head, the tail, and two pieces a message.
+func (b *body) Len() int { return 2*len(b.messages) + 2 }
+
+// Piece returns the head, then what is before each message and the message
+// itself, then the tail.
+func (b *body) Piece(i int) []byte {
+	switch {
+	case i == 0:
+		return b.head
+	case i == b.Len()-1:
+		return b.tail
+	case i%2 == 0:
+		return b.messages[i/2-1].Wire
+	case i == 1 && bytes.HasSuffix(b.head, []byte{'['}): // no system message
+		return nil
+	}
+	return b.comma
 }
 
 // EncodeHead returns the request up to its first message, the instructions

@@ -21,7 +21,7 @@ type Model struct {
 	cfg   Config // without the key and the URL
 	maker string // of the private reasoning in its replies
 	// What knows the key is behind functions, which no print looks into.
-	post func(ctx context.Context, pieces [][]byte, timeout time.Duration) (*transport.Exchange, error)
+	post func(ctx context.Context, pieces transport.Pieces, timeout time.Duration) (*transport.Exchange, error)
 	idle func() // drops idle connections; nil where the HTTP client is the caller's
 }
 

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"mime"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -61,7 +60,7 @@ func NewHTTP(given *http.Client) *http.Client {
 		c = *given
 	} else {
 		c.Transport = &http.Transport{
-			DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			DialContext:            newDialer().dial,
 			TLSHandshakeTimeout:    10 * time.Second,
 			ForceAttemptHTTP2:      true,
 			MaxIdleConnsPerHost:    64,
@@ -81,7 +80,7 @@ func NewHTTP(given *http.Client) *http.Client {
 // answer has a 2xx status. Any other end is an error of type *model.Error.
 // The timeout bounds the exchange to the last byte of its answer; 0 is none.
 // The pieces are read, never changed, possibly until after Post returns.
-func (c *Client) Post(ctx context.Context, pieces [][]byte, timeout time.Duration) (*Exchange, error) {
+func (c *Client) Post(ctx context.Context, pieces Pieces, timeout time.Duration) (*Exchange, error) {
 	x := newExchange(ctx, timeout, c.Cap)
 	body := newBody(pieces)
 	req, err := http.NewRequestWithContext(x.ctx, http.MethodPost, c.URL, body)
@@ -101,7 +100,7 @@ func (c *Client) Post(ctx context.Context, pieces [][]byte, timeout time.Duratio
 		}
 		return nil, x.Failure(err)
 	}
-	x.body = resp.Body
+	x.body, x.length = resp.Body, resp.ContentLength
 	if resp.StatusCode/100 != 2 {
 		defer x.Close()
 		return nil, c.reject(x, resp)

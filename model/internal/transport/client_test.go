@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +55,7 @@ func client(t *testing.T, url string) *Client {
 
 // post sends a request and reads its whole answer.
 func post(ctx context.Context, c *Client, timeout time.Duration) ([]byte, *model.Error) {
-	x, err := c.Post(ctx, [][]byte{[]byte("ab"), nil, []byte("c")}, timeout)
+	x, err := c.Post(ctx, List{[]byte("ab"), nil, []byte("c")}, timeout)
 	if err != nil {
 		e, ok := errors.AsType[*model.Error](err)
 		if !ok {
@@ -92,6 +93,33 @@ func TestPostSendsThePiecesAsOneBody(t *testing.T) {
 	got, err := post(t.Context(), c, time.Minute)
 	if err != nil || string(got) != "abc 3 Bearer "+secret {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A body of any length arrives whole, through the buffers that connections
+// share.
+func TestPostSendsLongBodies(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		h := sha256.New()
+		n, _ := io.Copy(h, r.Body)
+		fmt.Fprintf(w, "%d %x", n, h.Sum(nil))
+	})
+	piece := bytes.Repeat([]byte("0123456789abcde\n"), 100)
+	for _, size := range []int{4 << 10, writeSize - 1, writeSize, writeSize + 1, 3*writeSize + 17} {
+		var l List
+		whole := bytes.Repeat(piece, size/len(piece)+1)[:size]
+		for rest := whole; len(rest) > 0; rest = rest[min(len(rest), 1000):] {
+			l = append(l, rest[:min(len(rest), 1000)])
+		}
+		x, err := c.Post(t.Context(), l, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := x.ReadAll()
+		x.Close()
+		if want := fmt.Sprintf("%d %x", size, sha256.Sum256(whole)); err != nil || string(got) != want {
+			t.Errorf("%d bytes arrived as %s, %v", size, got, err)
+		}
 	}
 }
 
@@ -376,7 +404,7 @@ func TestFormat(t *testing.T) {
 		"text/plain":                       FormatUnknown,
 	} {
 		c := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", kind) })
-		x, err := c.Post(t.Context(), nil, 0)
+		x, err := c.Post(t.Context(), List(nil), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -422,7 +450,7 @@ func TestDrainGivesUp(t *testing.T) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	})
-	x, err := c.Post(t.Context(), nil, 0)
+	x, err := c.Post(t.Context(), List(nil), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,7 +469,7 @@ func TestProxyVariablesAreIgnored(t *testing.T) {
 }
 
 func TestBodyInSmallReads(t *testing.T) {
-	b := newBody([][]byte{[]byte("abc"), {}, []byte("defgh"), {}})
+	b := newBody(List{[]byte("abc"), {}, []byte("defgh"), {}})
 	var got []byte
 	buf := make([]byte, 2)
 	for {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -18,6 +17,8 @@ const (
 	// that its connection can serve the next request.
 	drainBytes = 16 << 10
 	drainGrace = 100 * time.Millisecond
+	// maxAhead is how much memory an announced length is believed for.
+	maxAhead = 64 << 10
 )
 
 // Format is what the header of an answer says of its body.
@@ -42,8 +43,10 @@ type Exchange struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer // nil: no timeout
 	body   io.ReadCloser
+	length int64 // of the body, as its header says; -1: not said
 	cap    int64
 	size   int64
+	whole  bool // the body was read to its end
 }
 
 func newExchange(ctx context.Context, timeout time.Duration, limit int64) *Exchange {
@@ -67,6 +70,7 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	}
 	n, err := x.body.Read(p)
 	x.size += int64(n)
+	x.whole = x.whole || err == io.EOF
 	if x.size > x.cap {
 		return n, errTooLarge
 	}
@@ -76,6 +80,8 @@ func (x *Exchange) Read(p []byte) (int, error) {
 // ReadAll returns the whole rest of the answer.
 func (x *Exchange) ReadAll() ([]byte, error) {
 	var b bytes.Buffer
+	// Room for what is announced, within reason, and for seeing its end.
+	b.Grow(int(min(max(x.length, 0), maxAhead)) + bytes.MinRead)
 	_, err := b.ReadFrom(x)
 	return b.Bytes(), err
 }
@@ -93,7 +99,9 @@ func (x *Exchange) head(limit int64, grace time.Duration) []byte {
 // connection can be used again. It gives up soon: Close then drops the
 // connection.
 func (x *Exchange) Drain() {
-	x.head(drainBytes, drainGrace)
+	if !x.whole {
+		x.head(drainBytes, drainGrace)
+	}
 }
 
 // Close ends the exchange and releases its connection.
@@ -138,41 +146,3 @@ func (x *Exchange) Failure(err error) *model.Error {
 	}
 	return Cut()
 }
-
-// requestBody reads pieces as one stream. It knows whether the transport began
-// to read: from then on the request may have reached the endpoint.
-type requestBody struct {
-	pieces [][]byte
-	at     int // within pieces[0]
-	size   int64
-	begun  atomic.Bool
-}
-
-func newBody(pieces [][]byte) *requestBody {
-	b := &requestBody{pieces: pieces}
-	for _, p := range pieces {
-		b.size += int64(len(p))
-	}
-	return b
-}
-
-// Read copies as many pieces as fit.
-func (b *requestBody) Read(p []byte) (int, error) {
-	b.begun.Store(true)
-	n := 0
-	for len(b.pieces) > 0 && n < len(p) {
-		c := copy(p[n:], b.pieces[0][b.at:])
-		n += c
-		b.at += c
-		if b.at == len(b.pieces[0]) {
-			b.pieces, b.at = b.pieces[1:], 0
-		}
-	}
-	if n == 0 && len(b.pieces) == 0 {
-		return 0, io.EOF
-	}
-	return n, nil
-}
-
-// Close does nothing: the pieces are the caller's.
-func (b *requestBody) Close() error { return nil }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -69,42 +70,55 @@ func subpart[T string | []byte](s T) int {
 // AppendString appends s as a JSON string: valid UTF-8 whatever s holds, and
 // no escape that JSON does not demand.
 func AppendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
+	if !utf8.ValidString(s) {
+		s = string(ValidUTF8([]byte(s)))
+	}
+	dst = append(slices.Grow(dst, quotedSize(s)), '"')
 	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				dst = append(append(dst, s[start:i]...), replacement...)
-				n = subpart(s[i:])
-				start = i + n
-			}
-			i += n
-			continue
+	for i := range len(s) {
+		if c := s[i]; escaped(c) {
+			dst = appendEscape(append(dst, s[start:i]...), c)
+			start = i + 1
 		}
-		if c >= 0x20 && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-		start = i
 	}
 	return append(append(dst, s[start:]...), '"')
+}
+
+// escaped tells the bytes that JSON does not allow in a string as they are.
+func escaped(c byte) bool { return c < 0x20 || c == '"' || c == '\\' }
+
+// quotedSize is the size of a valid s as a JSON string.
+func quotedSize(s string) int {
+	n := len(s) + 2
+	for i := range len(s) {
+		if c := s[i]; escaped(c) {
+			n += escapeSize(c) - 1
+		}
+	}
+	return n
+}
+
+func escapeSize(c byte) int {
+	switch c {
+	case '"', '\\', '\n', '\r', '\t':
+		return 2
+	}
+	return 6
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	const hex = "0123456789abcdef"
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
 // PairSurrogates returns JSON text with each escape of a lone surrogate
