@@ -25,10 +25,15 @@ import (
 
 // The names of the engine that an embedding program needs most.
 type (
-	Agent  = engine.Agent
-	Start  = engine.Start
-	Run    = engine.Run
+	// Agent is model, instructions, tools, policy, limits and verifier.
+	Agent = engine.Agent
+	// Start is a run to begin.
+	Start = engine.Start
+	// Run is a run as the journal has it.
+	Run = engine.Run
+	// Update is one thing that happened in a run.
 	Update = engine.Update
+	// Signal is a wish from outside.
 	Signal = engine.Signal
 )
 

@@ -7,23 +7,19 @@ type Code string
 
 // The codes that errors of this module carry. A stop is not an error: see Stop.
 const (
-	CodeConfiguration    Code = "CONFIGURATION"      // a setting is missing, unknown or out of range
-	CodeInvalidArgument  Code = "INVALID_ARGUMENT"   // a caller's or a model's argument is not acceptable
-	CodeUnknownTool      Code = "UNKNOWN_TOOL"       // no tool of that name in the request's snapshot
-	CodeNotFound         Code = "NOT_FOUND"          // absent, or not visible to this identity
-	CodeConflict         Code = "CONFLICT"           // someone else wrote first
-	CodeUnexpectedEvent  Code = "UNEXPECTED_EVENT"   // the state does not allow the event
-	CodeDuplicateReport  Code = "DUPLICATE_REPORT"   // the command was already reported, or superseded
-	CodeInvalidEvent     Code = "INVALID_EVENT"      // the event contradicts itself
-	CodeRunStopped       Code = "RUN_STOPPED"        // nothing follows a stop
-	CodeVersion          Code = "VERSION"            // written by a newer version
-	CodeLocalStorage     Code = "LOCAL_STORAGE"      // the journal cannot be read or written
-	CodeModelHTTP        Code = "MODEL_HTTP"         // the endpoint answered with an error status
-	CodeModelNetwork     Code = "MODEL_NETWORK"      // no whole answer arrived
-	CodeModelProtocol    Code = "MODEL_PROTOCOL"     // the answer contradicts its wire
-	CodeResponseTooLarge Code = "RESPONSE_TOO_LARGE" // the answer is over the cap
-	CodeCancelled        Code = "CANCELLED"          // interrupted by its caller
-	CodeInternal         Code = "INTERNAL"           // a fault of this program
+	CodeConfiguration   Code = "CONFIGURATION"    // a setting is missing, unknown or out of range
+	CodeInvalidArgument Code = "INVALID_ARGUMENT" // a caller's or a model's argument is not acceptable
+	CodeUnknownTool     Code = "UNKNOWN_TOOL"     // no tool of that name in the request's snapshot
+	CodeNotFound        Code = "NOT_FOUND"        // absent, or not visible to this identity
+	CodeConflict        Code = "CONFLICT"         // someone else wrote first
+	CodeUnexpectedEvent Code = "UNEXPECTED_EVENT" // the state does not allow the event
+	CodeDuplicateReport Code = "DUPLICATE_REPORT" // the command was already reported, or superseded
+	CodeInvalidEvent    Code = "INVALID_EVENT"    // the event contradicts itself
+	CodeRunStopped      Code = "RUN_STOPPED"      // nothing follows a stop
+	CodeVersion         Code = "VERSION"          // written by a newer version
+	CodeLocalStorage    Code = "LOCAL_STORAGE"    // the journal cannot be read or written
+	CodeCancelled       Code = "CANCELLED"        // interrupted by its caller
+	CodeInternal        Code = "INTERNAL"         // a fault of this program
 )
 
 // Error is the module's one error type. Message is safe to show to a user: it

@@ -73,7 +73,7 @@ func (r Rule) Validate() *kernel.Error {
 const patternChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*"
 
 // Pure reports that rules only compute.
-func (r *Rules) Pure() bool { return true }
+func (p *Rules) Pure() bool { return true }
 
 // Decide answers for one call by its tool alone. It returns no error.
 func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {

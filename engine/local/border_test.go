@@ -80,8 +80,8 @@ func TestForeignCodeIsContained(t *testing.T) {
 			c.agent.Tools = tools(t, n.tool("look"))
 			r := run(t, &c.agent)
 			wantStop(t, r, c.stop, c.detail)
-			if n.count("look") != c.ran {
-				t.Errorf("ran %d times", n.count("look"))
+			if n.count() != c.ran {
+				t.Errorf("ran %d times", n.count())
 			}
 			if r.Outcome.Verified != kernel.Unchecked {
 				t.Errorf("verified %s", r.Outcome.Verified)
@@ -114,8 +114,8 @@ func TestAskWithoutApprover(t *testing.T) {
 	m := &script{steps: []step{calls(call("a", "look", `{}`)), says("I may not")}}
 	r := run(t, &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: ask})
 	wantStop(t, r, kernel.StopAnswered, "")
-	if got := results(r); n.count("look") != 0 || got[0] != "a: Not run: not approved: this call needs approval, and nobody can be asked" {
-		t.Errorf("ran %d, %q", n.count("look"), got)
+	if got := results(r); n.count() != 0 || got[0] != "a: Not run: not approved: this call needs approval, and nobody can be asked" {
+		t.Errorf("ran %d, %q", n.count(), got)
 	}
 	if r.Outcome.FirstBad != kernel.LinkPolicy || r.Outcome.LastGood != kernel.LinkAdmission {
 		t.Errorf("links %s, %s", r.Outcome.LastGood, r.Outcome.FirstBad)
@@ -151,8 +151,8 @@ func TestApproval(t *testing.T) {
 		if yes {
 			want = 1
 		}
-		if asked != 1 || n.count("look") != want {
-			t.Errorf("asked %d times, ran %d times", asked, n.count("look"))
+		if asked != 1 || n.count() != want {
+			t.Errorf("asked %d times, ran %d times", asked, n.count())
 		}
 	}
 }

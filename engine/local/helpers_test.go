@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,27 +100,14 @@ func (p probe) Spec() tool.Spec {
 
 func (p probe) Run(ctx context.Context, c tool.Call) (tool.Result, error) { return p.run(ctx, c) }
 
-// counter counts the runs of the tool that it makes.
-type counter struct {
-	mu sync.Mutex
-	n  map[string]int
-}
+// counter counts the runs of the tools that it makes.
+type counter struct{ n atomic.Int64 }
 
-func (c *counter) count(name string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.n[name]
-}
+func (c *counter) count() int { return int(c.n.Load()) }
 
 func (c *counter) tool(name string) tool.Tool {
 	return probe{name: name, effect: kernel.Read, run: func(context.Context, tool.Call) (tool.Result, error) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.n == nil {
-			c.n = map[string]int{}
-		}
-		c.n[name]++
-		return tool.Result{Text: fmt.Sprintf("%s %d", name, c.n[name])}, nil
+		return tool.Result{Text: fmt.Sprintf("%s %d", name, c.n.Add(1))}, nil
 	}}
 }
 

@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -321,8 +322,8 @@ func TestJournalFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantStop(t, r, kernel.StopHostError, "LOCAL_STORAGE: the disk is full")
-		if want := left / 3; n.count("look") != want {
-			t.Errorf("after %d appends the tool ran %d times, want %d", left, n.count("look"), want)
+		if want := left / 3; n.count() != want {
+			t.Errorf("after %d appends the tool ran %d times, want %d", left, n.count(), want)
 		}
 	}
 	j := &failing{Journal: memory.New()}
@@ -358,8 +359,8 @@ func TestManyRunsOnOneFile(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n.count("look") != 80 {
-		t.Errorf("ran %d times", n.count("look"))
+	if n.count() != 80 {
+		t.Errorf("ran %d times", n.count())
 	}
 }
 
@@ -386,7 +387,7 @@ func TestReplyReadsBack(t *testing.T) {
 	if !cmp.Equal(stored.History, r.History) {
 		t.Error(cmp.Diff(r.History, stored.History))
 	}
-	if got := stored.History[1].Blocks; got[0].Private == nil || string(got[0].Private.Data) != string(private.Data) || got[2].Call.Arguments != `{"n":9007199254740993}` {
+	if got := stored.History[1].Blocks; got[0].Private == nil || !bytes.Equal(got[0].Private.Data, private.Data) || got[2].Call.Arguments != `{"n":9007199254740993}` {
 		t.Errorf("read back %+v", got)
 	}
 	if strings.Contains(fmt.Sprintf("%v %+v %#v", private, *private, private), "secret") {
@@ -405,8 +406,8 @@ func TestPolicySeesIdentity(t *testing.T) {
 		return policy.Decision{Answer: kernel.Deny, Reason: "no"}, nil
 	})
 	r, err := open(t, memory.New()).Run(t.Context(), engine.Start{Agent: &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: p}, Question: "q", Tenant: "acme", User: "ann"})
-	if err != nil || n.count("look") != 0 {
-		t.Errorf("%v, ran %d", err, n.count("look"))
+	if err != nil || n.count() != 0 {
+		t.Errorf("%v, ran %d", err, n.count())
 	}
 	wantStop(t, r, kernel.StopAnswered, "")
 }

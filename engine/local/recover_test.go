@@ -25,8 +25,8 @@ func TestRetryDoesNotReenterTheTool(t *testing.T) {
 		m := &script{steps: []step{calls(call("a", "look", `{}`)), fails(overloaded), says("done")}}
 		r := run(t, &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: allowAll{}})
 		wantStop(t, r, kernel.StopAnswered, "")
-		if n.count("look") != 1 || r.Outcome.Requests != 3 || r.Outcome.Turns != 2 {
-			t.Errorf("ran %d times; outcome %+v", n.count("look"), r.Outcome)
+		if n.count() != 1 || r.Outcome.Requests != 3 || r.Outcome.Turns != 2 {
+			t.Errorf("ran %d times; outcome %+v", n.count(), r.Outcome)
 		}
 		if r.Outcome.FirstBad != "" {
 			t.Errorf("first bad %s after the request was recovered", r.Outcome.FirstBad)
@@ -63,8 +63,8 @@ func TestLateReplyRunsNothing(t *testing.T) {
 			Limits: limits(func(l *kernel.Limits) { l.Deadline = 5 * time.Second }),
 		})
 		wantStop(t, r, kernel.StopDeadline, "")
-		if n.count("look") != 0 || len(r.History) != 1 {
-			t.Errorf("ran %d times, history of %d", n.count("look"), len(r.History))
+		if n.count() != 0 || len(r.History) != 1 {
+			t.Errorf("ran %d times, history of %d", n.count(), len(r.History))
 		}
 		if r.Outcome.Usage.Input != 10 {
 			t.Error("what the late reply used is not counted")

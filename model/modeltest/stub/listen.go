@@ -26,7 +26,7 @@ func Listen(h http.Handler) (*Listener, error) {
 	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, &kernel.Error{
-			Code:    kernel.CodeModelNetwork,
+			Code:    kernel.CodeInternal,
 			Message: "the stub server cannot listen on 127.0.0.1",
 			Hint:    "check that this process may open a loopback port",
 			Err:     fmt.Errorf("listen: %w", err),
