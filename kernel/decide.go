@@ -233,7 +233,6 @@ func (r *ResultFacts) validate() error {
 func (m *machine) commitResult(c *CallState, r *ResultFacts) {
 	c.Stage = StageAnswered
 	c.Cmd = 0
-	m.Judged = false
 	m.emit(Commit{What: CommitResult, Call: c.Call.ID, IsError: r.Status != StatusOK})
 	m.Repeat = m.Repeat.note(observation(c, r.Digest))
 	if r.Status == StatusOK {

@@ -122,13 +122,13 @@ func DescribeCommand(c Command) string {
 	case DecideCall:
 		return fmt.Sprintf("#%d decide %s id=%s %s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), show(c.Call.Arguments, 200))
 	case AskHuman:
-		return fmt.Sprintf("#%d ask about %s id=%s digest=%.12s%s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), c.Digest, colon(c.Reason))
+		return fmt.Sprintf("#%d ask about %s id=%s digest=%.12s%s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), word(c.Digest), colon(c.Reason))
 	case RunTool:
-		return fmt.Sprintf("#%d run %s id=%s attempt %d (%s)%s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), c.Attempt, c.Effect, pick(c.Key != "", " key="+show(c.Key, 80), ""))
+		return fmt.Sprintf("#%d run %s id=%s attempt %d (%s)%s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), c.Attempt, word(c.Effect), pick(c.Key != "", " key="+show(c.Key, 80), ""))
 	case Verify:
 		return fmt.Sprintf("#%d verify%s", c.Cmd, pick(c.Final, " the answer", ""))
 	case SetTimer:
-		return fmt.Sprintf("#%d set timer %s after %s", c.Cmd, c.Timer, c.After)
+		return fmt.Sprintf("#%d set timer %s after %s", c.Cmd, word(c.Timer), c.After)
 	case Abort:
 		return fmt.Sprintf("abort #%d", c.Cmd)
 	case Commit:
@@ -140,7 +140,7 @@ func DescribeCommand(c Command) string {
 }
 
 func describeCommit(c Commit) string {
-	s := "commit " + string(c.What)
+	s := "commit " + word(c.What)
 	for _, call := range c.Calls {
 		s += fmt.Sprintf(" %s id=%s %s", show(call.Name, 80), show(call.ID, 80), show(call.Arguments, 200))
 	}
@@ -158,30 +158,30 @@ func describeCommit(c Commit) string {
 
 // DescribeOutcome renders an outcome as one line without a line break.
 func DescribeOutcome(o Outcome) string {
-	s := "stop " + string(o.Stop)
+	s := "stop " + word(o.Stop)
 	if o.Detail != "" {
 		s += " (" + show(o.Detail, 200) + ")"
 	}
 	s += fmt.Sprintf(", verified %s, turns %d, calls %d, requests %d, tokens %d in %d out from %d of %d replies",
-		orElse(string(o.Verified), "unchecked"), o.Turns, o.Calls, o.Requests, o.Usage.Input, o.Usage.Output, o.ReportedReplies, o.Replies)
+		orElse(word(o.Verified), "unchecked"), o.Turns, o.Calls, o.Requests, o.Usage.Input, o.Usage.Output, o.ReportedReplies, o.Replies)
 	if o.HeldTokens > 0 {
 		s += fmt.Sprintf(", %d tokens held", o.HeldTokens)
 	}
-	return s + pick(o.LastGood != "", ", last good "+string(o.LastGood), "") + pick(o.FirstBad != "", ", first bad "+string(o.FirstBad), "")
+	return s + pick(o.LastGood != "", ", last good "+word(o.LastGood), "") + pick(o.FirstBad != "", ", first bad "+word(o.FirstBad), "")
 }
 
 // DescribeState renders a state on one line without a line break.
 func DescribeState(s State) string {
-	out := fmt.Sprintf("%s: turn %d, calls %d, requests %d, waited %s", orElse(string(s.Phase), "new"), s.Turn, s.Calls, s.Requests, s.Waited)
+	out := fmt.Sprintf("%s: turn %d, calls %d, requests %d, waited %s", orElse(word(s.Phase), "new"), s.Turn, s.Calls, s.Requests, s.Waited)
 	if s.Awaiting != 0 {
 		out += fmt.Sprintf(", awaiting #%d", s.Awaiting)
 	}
 	for i := range s.Batch {
 		c := &s.Batch[i]
-		out += fmt.Sprintf("; %s %s", show(c.Call.ID, 80), c.Stage)
+		out += fmt.Sprintf("; %s %s", show(c.Call.ID, 80), word(c.Stage))
 	}
 	if s.Ending.Stop != "" {
-		out += "; ending " + string(s.Ending.Stop)
+		out += "; ending " + word(s.Ending.Stop)
 	}
 	return out
 }

@@ -105,6 +105,7 @@ func TestBudgetAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPrice(t)
 		limits := Limits{Tokens: rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(1, 5000)).Draw(t, "tokens"), Cost: rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(1, 5000)).Draw(t, "cost")}
+		holds := rapid.SampledFrom([]int{3, 50}).Draw(t, "mostly held")
 		var b Budget
 		n := naiveLedger{price: p}
 		for cmd := Seq(1); cmd <= 40; cmd++ {
@@ -116,7 +117,7 @@ func TestBudgetAgainstNaive(t *testing.T) {
 			}
 			if over == "" {
 				n.reserve(cmd, n.reservation(input, output))
-				settleOne(t, &b, &n, cmd)
+				settleOne(t, &b, &n, cmd, holds)
 			}
 			lateOne(t, &b, &n, cmd)
 			compareLedgers(t, &b, &n, p)
@@ -124,9 +125,9 @@ func TestBudgetAgainstNaive(t *testing.T) {
 	})
 }
 
-func settleOne(t *rapid.T, b *Budget, n *naiveLedger, cmd Seq) {
+func settleOne(t *rapid.T, b *Budget, n *naiveLedger, cmd Seq, kinds int) {
 	u := drawUsage(t)
-	switch rapid.IntRange(0, 3).Draw(t, "what became of it") {
+	switch rapid.IntRange(0, kinds).Draw(t, "what became of it") {
 	case 0:
 		b.settle(&u)
 		n.replied(cmd, &u, false)
@@ -134,11 +135,11 @@ func settleOne(t *rapid.T, b *Budget, n *naiveLedger, cmd Seq) {
 		b.settle(nil)
 		n.replied(cmd, nil, false)
 	case 2:
-		b.hold(cmd)
-		n.failed(cmd, Failure{Kind: FailCut})
-	case 3:
 		b.release()
 		n.failed(cmd, Failure{Kind: FailConnection})
+	default:
+		b.hold(cmd)
+		n.failed(cmd, Failure{Kind: FailCut})
 	}
 }
 
@@ -169,5 +170,24 @@ func compareLedgers(t *rapid.T, b *Budget, n *naiveLedger, p *Price) {
 	checkSaturated(t, b.Held.Tokens, n.held())
 	if all, reported := n.replies(); b.Replies != all || b.Reported != reported {
 		t.Fatalf("%d of %d replies, want %d of %d", b.Reported, b.Replies, reported, all)
+	}
+}
+
+// The state stays small: of a run whose requests are all held, only the latest
+// 32 can still be replaced. The charge stays.
+func TestOpenIsBounded(t *testing.T) {
+	var b Budget
+	for cmd := Seq(1); cmd <= maxOpen+1; cmd++ {
+		b.Reserved = Amount{Tokens: 10}
+		b.hold(cmd)
+	}
+	if len(b.Open) != maxOpen || b.Held.Tokens != 10*(maxOpen+1) {
+		t.Fatalf("%d open, %d tokens held", len(b.Open), b.Held.Tokens)
+	}
+	if b.late(1, &Usage{Input: 1}) {
+		t.Error("the first request is still open")
+	}
+	if !b.late(2, &Usage{Input: 1}) || b.Held.Tokens != 10*maxOpen {
+		t.Errorf("the second request is not open; %d tokens held", b.Held.Tokens)
 	}
 }
