@@ -73,8 +73,8 @@ func (f *filler) fill(v reflect.Value) {
 			f.fill(v.Index(i))
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			f.fill(v.Field(i))
+		for _, field := range v.Fields() {
+			f.fill(field)
 		}
 	default:
 		panic("the filler does not know " + v.Kind().String())
@@ -129,7 +129,7 @@ func TestDecodeRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	swap := func(old, new string) string { return strings.Replace(string(good), old, new, 1) }
+	swap := func(from, to string) string { return strings.Replace(string(good), from, to, 1) }
 	for _, c := range []struct {
 		name, text string
 		want       Code

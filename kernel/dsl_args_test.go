@@ -120,7 +120,7 @@ func (a *args) list(name string) []string {
 
 // number reads a named value, or the next bare word where name is empty.
 func (a *args) number(name string, def int64) int64 {
-	s := ""
+	var s string
 	if name == "" {
 		s = a.next("")
 	} else {

@@ -253,7 +253,7 @@ func parseCalls(s string) ([]Call, error) {
 		return nil, nil
 	}
 	var calls []Call
-	for _, part := range strings.Split(s, " ; ") {
+	for part := range strings.SplitSeq(s, " ; ") {
 		w, err := splitWords(part)
 		if err != nil {
 			return nil, err

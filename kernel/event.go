@@ -18,7 +18,9 @@ func (t Time) Add(d time.Duration) Time {
 // the command that it answers.
 type Seq int64
 
-// Event is a fact that enters the kernel. The set is closed.
+// Event is a fact that enters the kernel. The set is closed. What decides
+// something (call ids, names, arguments, keys, digests) is valid UTF-8, or Step
+// refuses the event; texts that are only shown are repaired.
 type Event interface {
 	Kind() EventKind
 	When() Time

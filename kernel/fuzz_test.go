@@ -1,6 +1,9 @@
 package kernel
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // FuzzStep reads a walk from bytes: a run's settings, then the orders, reports
 // and garbage that its driver delivers. No order may panic, break an invariant
@@ -54,7 +57,7 @@ func FuzzDecodeEvent(f *testing.F) {
 			t.Fatal(err)
 		}
 		second, err := EncodeEvent(eventThroughCodec(t, e))
-		if err != nil || string(first) != string(second) {
+		if err != nil || !bytes.Equal(first, second) {
 			t.Fatalf("%s becomes %s (%v)", first, second, err)
 		}
 	})

@@ -20,8 +20,8 @@ type indexEntry[V any] struct {
 }
 
 func (x index[V]) get(k key128) (v V, ok bool) {
-	for i := len(x.levels) - 1; i >= 0; i-- {
-		if e := findEntry(x.levels[i], &k); e != nil {
+	for _, level := range slices.Backward(x.levels) {
+		if e := findEntry(level, &k); e != nil {
 			return e.Val, true
 		}
 	}

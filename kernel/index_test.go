@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"testing"
@@ -59,7 +60,7 @@ func decodedIndex(t *rapid.T, x index[int]) (y index[int]) {
 		t.Fatal(err)
 	}
 	again, err := json.Marshal(y)
-	if err != nil || string(again) != string(b) {
+	if err != nil || !bytes.Equal(again, b) {
 		t.Fatalf("%s becomes %s (%v)", b, again, err)
 	}
 	return y
