@@ -361,15 +361,16 @@ func (p *argumentParser) hex4() (rune, error) {
 func appendString(out []byte, s string) []byte {
 	const hexDigits = "0123456789abcdef"
 	out = append(out, '"')
+	plain := 0 // s[plain:i] needs no escape
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c == '"' || c == '\\':
-			out = append(out, '\\', c)
+			out = append(append(out, s[plain:i]...), '\\', c)
+			plain = i + 1
 		case c < 0x20:
-			out = append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		default:
-			out = append(out, c)
+			out = append(append(out, s[plain:i]...), '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+			plain = i + 1
 		}
 	}
-	return append(out, '"')
+	return append(append(out, s[plain:]...), '"')
 }

@@ -27,12 +27,14 @@ func EncodeEvent(e Event) ([]byte, error) {
 	if e == nil {
 		return nil, invalid("no event")
 	}
-	return json.Marshal(struct {
-		V     int       `json:"v"`
-		Kind  EventKind `json:"kind"`
-		Event Event     `json:"event"`
-	}{Version, e.Kind(), e})
+	b := appendNumber(make([]byte, 0, eventSize), `{"v":`, Version)
+	b = appendText(b, `,"kind":`, e.Kind())
+	b, err := appendEvent(append(b, `,"event":`...), e)
+	return append(b, '}'), err
 }
+
+// eventSize is room enough for most events.
+const eventSize = 256
 
 // DecodeEvent reads what EncodeEvent wrote. A newer version is VERSION; a text
 // that is no event, or has fields that are not known, is INVALID_EVENT.
@@ -107,7 +109,9 @@ func DecodeState(b []byte) (State, error) {
 func openEnvelope(b []byte, env any, v *int) error {
 	err := strictJSON(b, env)
 	if err != nil {
-		var newer struct{ V int }
+		var newer struct {
+			V int `json:"v"`
+		}
 		if json.Unmarshal(b, &newer) != nil || newer.V <= Version {
 			return err
 		}
