@@ -156,6 +156,9 @@ func (x *Execution) verify(c kernel.Verify) Task {
 			x.log.Warn("verifier failed", "run", x.Run, "error", err)
 			e.Verdict, e.Evidence, e.Finding = kernel.Unchecked, nil, ""
 			e.Warning = "the verifier failed, so nothing was concluded"
+		case v.Verified && len(v.Evidence) == 0:
+			e.Verdict, e.Finding = kernel.Unchecked, ""
+			e.Warning = "the verifier named no evidence, so nothing was concluded"
 		case v.Verified:
 			e.Verdict = kernel.VerdictTrue
 		}

@@ -22,6 +22,7 @@ type Replay struct {
 	Results []verify.Result
 	Answer  string // text of the last committed reply
 
+	answered  int64                 // its record
 	committed func(*kernel.Message) // told of each new message; nil: nobody
 }
 
@@ -73,7 +74,7 @@ func (r *Replay) commit(cmd kernel.Commit, c Content) error {
 		return err
 	}
 	if cmd.What == kernel.CommitReply {
-		r.Answer = prompt.Text(m)
+		r.Answer, r.answered = prompt.Text(m), r.Seq
 	}
 	if r.committed != nil {
 		r.committed(m)
@@ -86,7 +87,7 @@ func (r *Replay) addResult(e kernel.CallReturned, content *Result) {
 		content = &Result{}
 	}
 	fact := verify.Result{
-		Evidence:    r.Run + "/" + strconv.FormatInt(r.Seq+1, 10),
+		Evidence:    r.evidence(r.Seq + 1),
 		Turn:        r.State.Turn,
 		Call:        e.Call,
 		Text:        content.Text,
@@ -104,11 +105,14 @@ func (r *Replay) addResult(e kernel.CallReturned, content *Result) {
 	r.Results = append(r.Results, fact)
 }
 
+// evidence is the id of a record as a fact.
+func (r *Replay) evidence(seq int64) string { return r.Run + "/" + strconv.FormatInt(seq, 10) }
+
 // facts are what a verifier may look at now.
 func (r *Replay) facts() verify.Facts {
 	f := verify.Facts{Run: r.Run, Results: r.Results[:len(r.Results):len(r.Results)]}
 	if r.State.Answering {
-		f.Answer = r.Answer
+		f.Answer, f.AnswerEvidence = r.Answer, r.evidence(r.answered)
 	}
 	return f
 }

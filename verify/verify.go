@@ -21,6 +21,9 @@ type Verifier interface {
 type Facts struct {
 	Run    string
 	Answer string // the final answer; empty when there is none
+	// AnswerEvidence is the id of the answer's record, for a verdict that rests
+	// on it; empty when there is none.
+	AnswerEvidence string
 	// Results are the calls that ran, in order.
 	Results []Result
 }
@@ -45,5 +48,5 @@ type Result struct {
 type Verdict struct {
 	Verified bool
 	Finding  string   // why, in a sentence that may be shown to the model
-	Evidence []string // ids of the results that it rests on
+	Evidence []string // ids of the facts that it rests on; without any, true does not count
 }

@@ -157,6 +157,32 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+// I5: true counts only with evidence; the answer's own record can be it.
+func TestVerdictNeedsEvidence(t *testing.T) {
+	for _, cites := range []bool{false, true} {
+		m := &script{steps: []step{says("42")}}
+		r := run(t, &engine.Agent{Model: m, Verifier: verifier(func(f verify.Facts) (verify.Verdict, error) {
+			v := verify.Verdict{Verified: f.Answer == "42"}
+			if cites {
+				v.Evidence = []string{f.AnswerEvidence}
+			}
+			return v, nil
+		})})
+		switch {
+		case cites:
+			wantStop(t, r, kernel.StopVerified, "")
+			if want := r.Head.Run + "/3"; r.Outcome.Evidence[0] != want {
+				t.Errorf("evidence %q, want %s", r.Outcome.Evidence, want)
+			}
+		default:
+			wantStop(t, r, kernel.StopAnswered, "")
+			if r.Outcome.Verified != kernel.Unchecked || len(r.Outcome.Warnings) != 1 {
+				t.Errorf("outcome %+v", r.Outcome)
+			}
+		}
+	}
+}
+
 // Rows 19, 65 and case 29: the verdict comes from stored facts, and a turn
 // limit is no failure of the task.
 func TestVerdicts(t *testing.T) {
