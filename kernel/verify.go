@@ -36,6 +36,9 @@ func (m *machine) onVerified(e Verified) error {
 	default:
 		return invalid(fmt.Sprintf("verdict %.40q", e.Verdict))
 	}
+	if e.Verdict == VerdictTrue && len(e.Evidence) == 0 {
+		return invalid("a verdict of true without evidence")
+	}
 	m.Awaiting = 0
 	m.warn(e.Warning)
 	m.Judged = true
