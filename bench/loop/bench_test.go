@@ -116,6 +116,9 @@ func report(b *testing.B, field []*entrant) {
 		b.ReportMetric(e.median(func(m measure.Sample) float64 { return m.Allocs }), e.name+"-allocs/turn")
 		b.ReportMetric(e.median(func(m measure.Sample) float64 { return m.Bytes }), e.name+"-B/turn")
 	}
+	if own == nil {
+		return // picked out of the field
+	}
 	for _, e := range field {
 		// All must have sent about the same: the bodies differ in the
 		// instructions and in escapes only.

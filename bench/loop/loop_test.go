@@ -1,8 +1,10 @@
 package loop_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/holdfast-run/holdfast/bench/loop"
@@ -20,8 +22,12 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// only picks one contestant, for a profile of it alone.
+var only = flag.String("only", "", "the one contestant to run; empty: all")
+
 func contestants() []loop.Contestant {
-	return []loop.Contestant{loop.Encoded(), loop.Holdfast(), loop.Naive()}
+	all := []loop.Contestant{loop.Encoded(), loop.Holdfast(), loop.Naive()}
+	return slices.DeleteFunc(all, func(c loop.Contestant) bool { return *only != "" && c.Name != *only })
 }
 
 func serve(t testing.TB) *scripted.Server {
