@@ -18,7 +18,8 @@ func (x *Execution) callModel(c kernel.CallModel) Task {
 		System: x.system, Tools: x.defs, Head: x.head,
 		Messages:  x.messages[:len(x.messages):len(x.messages)],
 		MaxTokens: c.MaxTokens,
-		Timeout:   x.agent.requestTimeout(),
+		Turn:      c.Turn, Attempt: c.Attempt,
+		Timeout: x.agent.requestTimeout(),
 	}
 	return func(ctx context.Context, _ Report) (kernel.Event, Content) {
 		reply, err := x.request(ctx, req)

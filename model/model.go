@@ -73,6 +73,9 @@ type Request struct {
 	Head      []byte // EncodeHead of System and Tools; nil: not encoded
 	Messages  []Message
 	MaxTokens int
+	// Turn is the logical request within its run, from 1, and Attempt how often
+	// that one was sent, this time included.
+	Turn, Attempt int
 	// Timeout bounds the whole request, from dialling to the last byte;
 	// keep-alives do not extend it. 0: ctx alone bounds it.
 	Timeout time.Duration
