@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 var only = flag.String("only", "", "the one contestant to run; empty: all")
 
 func contestants() []loop.Contestant {
-	all := []loop.Contestant{loop.Encoded(), loop.Holdfast(), loop.Naive()}
+	all := []loop.Contestant{loop.Encoded(), loop.Holdfast(), loop.Naive(), loop.OpenAIGo(), loop.Fantasy()}
 	return slices.DeleteFunc(all, func(c loop.Contestant) bool { return *only != "" && c.Name != *only })
 }
 
