@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
@@ -46,9 +47,24 @@ func (c Content) encode() ([]byte, error) {
 	case c.Message != nil:
 		return json.Marshal(c.Message)
 	case c.Result != nil:
-		return json.Marshal(c.Result)
+		return c.Result.encode(), nil
 	}
 	return nil, nil
+}
+
+// encode writes a result by hand: a result may be long, and there is one for
+// each call.
+func (r *Result) encode() []byte {
+	b := make([]byte, 0, len(r.Text)+len(r.Text)/8+len(r.Data)+64)
+	b = kernel.AppendString(append(b, `{"text":`...), r.Text)
+	if r.IsError {
+		b = append(b, `,"is_error":true`...)
+	}
+	if len(r.Data) > 0 {
+		b = append(append(b, `,"data":`...), r.Data...)
+	}
+	b = strconv.AppendInt(append(b, `,"elapsed_ns":`...), int64(r.Elapsed), 10)
+	return append(b, '}')
 }
 
 // Record is the journal's form of an event with its content.

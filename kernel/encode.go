@@ -133,6 +133,10 @@ func (r *ResultFacts) appendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
+// AppendString appends s as a JSON string of the codec: with the fewest
+// escapes, and U+FFFD for each byte that is no UTF-8.
+func AppendString(b []byte, s string) []byte { return appendString(b, repair(s)) }
+
 // The helpers take what is before a value as it is written: a brace or a
 // comma, the name and the colon.
 
@@ -141,7 +145,7 @@ func appendNumber[N ~int | ~int64](b []byte, name string, n N) []byte {
 }
 
 func appendText[S ~string](b []byte, name string, s S) []byte {
-	return appendString(append(b, name...), repair(string(s)))
+	return AppendString(append(b, name...), string(s))
 }
 
 // appendSome leaves empty text out.

@@ -73,7 +73,9 @@ func AppendString(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = string(ValidUTF8([]byte(s)))
 	}
-	dst = append(slices.Grow(dst, quotedSize(s)), '"')
+	// Room for the escapes that texts have; the others are rare enough to grow.
+	escapes := strings.Count(s, `"`) + strings.Count(s, `\`) + strings.Count(s, "\n")
+	dst = append(slices.Grow(dst, len(s)+escapes+len(`""}`)), '"')
 	start := 0
 	for i := range len(s) {
 		if c := s[i]; escaped(c) {
@@ -86,25 +88,6 @@ func AppendString(dst []byte, s string) []byte {
 
 // escaped tells the bytes that JSON does not allow in a string as they are.
 func escaped(c byte) bool { return c < 0x20 || c == '"' || c == '\\' }
-
-// quotedSize is the size of a valid s as a JSON string.
-func quotedSize(s string) int {
-	n := len(s) + 2
-	for i := range len(s) {
-		if c := s[i]; escaped(c) {
-			n += escapeSize(c) - 1
-		}
-	}
-	return n
-}
-
-func escapeSize(c byte) int {
-	switch c {
-	case '"', '\\', '\n', '\r', '\t':
-		return 2
-	}
-	return 6
-}
 
 func appendEscape(dst []byte, c byte) []byte {
 	const hex = "0123456789abcdef"
