@@ -132,9 +132,6 @@ func admitCalls(calls []Call, turn int, profile Profile, ids index[struct{}]) ru
 			return ruling{detail: fault}
 		}
 		ids = ids.put(digest128(id), struct{}{})
-		if !legalName(c.Name) && profile != Tolerant {
-			return ruling{detail: fmt.Sprintf("an illegal tool name %.80q", c.Name)}
-		}
 		var early bool
 		if batch[i], early = admitCall(Call{ID: id, Name: c.Name, Arguments: c.Arguments}); early {
 			cut = i + 1

@@ -41,12 +41,16 @@ type auditor struct {
 
 // auditedCall is what the auditor knows of one admitted call.
 type auditedCall struct {
+	tool      string
 	decision  CallDecided
 	allowed   bool
 	attempts  int  // RunTools
 	happened  bool // something may be there
 	startedAs Seq
 }
+
+// key is what the effect is known by: a key belongs to its tool.
+func (c *auditedCall) key() string { return c.tool + " " + c.decision.Key }
 
 func newAuditor(spec Spec) *auditor {
 	return &auditor{spec: spec, open: map[Seq]Command{}, aborted: map[Seq]bool{}, calls: map[string]*auditedCall{}, keys: map[string]Disposition{}}
@@ -149,8 +153,8 @@ func (a *auditor) returned(e CallReturned) {
 	a.check(c.startedAs == e.Cmd, "call %s returned without a start", e.Call)
 	d := e.Result.Disposition
 	c.happened = c.happened || d != DidNotHappen
-	if c.decision.Keyed && (d != DidNotHappen || a.keys[c.decision.Key] == "") {
-		a.keys[c.decision.Key] = d
+	if c.decision.Keyed && (d != DidNotHappen || a.keys[c.key()] == "") {
+		a.keys[c.key()] = d
 	}
 }
 
@@ -237,7 +241,7 @@ func (a *auditor) run(c RunTool) {
 	repeatable := c.Effect == Read || c.Effect == Idempotent
 	a.check(repeatable || !k.happened, "runs %s again although it may have taken effect", c.Call.ID) // I6
 	if d.Keyed && k.attempts == 1 {
-		a.check(d.Key != "" && (a.keys[d.Key] == "" || a.keys[d.Key] == DidNotHappen), "runs %s under a key that was used", c.Call.ID) // I6
+		a.check(d.Key != "" && (a.keys[k.key()] == "" || a.keys[k.key()] == DidNotHappen), "runs %s under a key that was used", c.Call.ID) // I6
 	}
 	reads := a.spec.Limits.LastTurn == LastTurnReads && a.turn == a.spec.Limits.Turns
 	a.check(!reads || c.Effect == Read, "an effect in the last turn")
@@ -268,7 +272,7 @@ func (a *auditor) commit(c Commit) {
 			a.check(a.calls[call.ID] == nil, "call id %q twice", call.ID)
 			_, err := canonicalArguments(call.Arguments)
 			a.check(err == nil && strings.HasPrefix(strings.TrimSpace(call.Arguments), "{"), "commits arguments %q", call.Arguments)
-			a.calls[call.ID] = &auditedCall{}
+			a.calls[call.ID] = &auditedCall{tool: call.Name}
 		}
 		a.verdict = ""
 	case CommitResult:

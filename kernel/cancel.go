@@ -38,7 +38,7 @@ func (m *machine) drain() {
 		return
 	}
 	m.skipRest(m.Ending.Stop)
-	if m.Spec.Verify != VerifyNever && !m.Judged && m.Ending.Stop != StopCancelled {
+	if m.Spec.Verify != VerifyNever && !m.Judged && !m.Hurry && m.Ending.Stop != StopCancelled {
 		m.verify(false)
 		return
 	}
@@ -89,8 +89,9 @@ func (m *machine) onDeadline() {
 func (m *machine) onCancelled(e Cancelled) error {
 	detail := clip(e.Reason, 500)
 	switch m.Phase {
-	case PhaseDraining:
-		return nil // the run is already ending
+	case PhaseDraining: // the run is already ending; its stop stays
+		m.Hurry = true
+		return nil
 	case PhaseVerifying:
 		m.emit(Abort{Cmd: m.Awaiting})
 		stop := m.Ending

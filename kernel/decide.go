@@ -170,7 +170,7 @@ func (m *machine) commitAnswer(c *CallState) {
 	commit := Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: true}
 	observed := observation(c, c.Text)
 	if c.Stored != "" {
-		r, _ := m.Effects.get(digest128(c.Key))
+		r, _ := m.Effects.get(effectKey(c))
 		commit.Stored, commit.IsError = c.Stored, r.IsError
 		observed = r.Observed
 	}
@@ -263,117 +263,11 @@ func (m *machine) next() {
 		m.Cursor = 0
 		m.ownBatch = false
 		m.prepare()
+	case StopTokenLimit, StopCostLimit:
+		m.end(stop, "used up by the replies so far")
 	case StopRepeated:
 		m.end(stop, fmt.Sprintf("the same action with the same result, %d times", m.Repeat.most()))
 	default:
 		m.end(stop, "")
 	}
-}
-
-// standing is how a run stands between two turns.
-type standing struct {
-	verified, fatal bool
-	turn, turns     int // sent, allowed
-	late            bool
-	repeats, repeat int // most occurrences of one action, allowed; 0: off
-}
-
-func (m *machine) standing() standing {
-	return standing{
-		verified: m.Judged && m.Verdict == VerdictTrue,
-		fatal:    m.Fatal,
-		turn:     m.Turn,
-		turns:    m.Spec.Limits.Turns,
-		late:     m.Now >= m.Deadline,
-		repeats:  m.Repeat.most(),
-		repeat:   m.Spec.Limits.Repeat,
-	}
-}
-
-// judge names the stop that holds, the first in order of priority, or none.
-// The budgets that depend on what is asked for next are judged there:
-// tool_limit on a reply, token_limit and cost_limit on a request.
-func (s standing) judge() Stop {
-	switch {
-	case s.verified:
-		return StopVerified
-	case s.fatal:
-		return StopFatal
-	case s.turn >= s.turns:
-		return StopTurnLimit
-	case s.late:
-		return StopDeadline
-	case s.repeat > 0 && s.repeats >= s.repeat:
-		return StopRepeated
-	}
-	return ""
-}
-
-// observation is an action together with what the model was told came of it.
-func observation(c *CallState, result string) key128 { return digest128(string(c.Action[:]), result) }
-
-// repeatWatch counts repeated actions: the same tool with the same canonical
-// arguments and the same result. An action that the run has not seen before is
-// progress, and counting starts again.
-type repeatWatch struct {
-	Seen   index[struct{}] `json:"seen"`
-	Recent []repeatCount   `json:"recent,omitempty"` // since the last progress
-}
-
-type repeatCount struct {
-	Action key128 `json:"action"`
-	Count  int    `json:"count"`
-}
-
-// maxRecent bounds the length of a cycle that is recognised.
-const maxRecent = 64
-
-func (w repeatWatch) note(action key128) repeatWatch {
-	if !w.Seen.has(action) {
-		return repeatWatch{Seen: w.Seen.put(action, struct{}{}), Recent: []repeatCount{{action, 1}}}
-	}
-	recent := make([]repeatCount, len(w.Recent), len(w.Recent)+1)
-	copy(recent, w.Recent)
-	w.Recent = recent
-	for i := range recent {
-		if recent[i].Action == action {
-			recent[i].Count++
-			return w
-		}
-	}
-	if len(recent) == maxRecent {
-		recent = recent[1:]
-	}
-	w.Recent = append(recent, repeatCount{action, 1})
-	return w
-}
-
-func (w repeatWatch) most() int {
-	most := 0
-	for _, r := range w.Recent {
-		most = max(most, r.Count)
-	}
-	return most
-}
-
-// retryTool waits to try a call again, where attempts are left and a repeat
-// does no harm: the tool proved that nothing happened, or its class says so. A
-// business key alone does not: an effect of the class once that may have
-// happened is never repeated.
-func (m *machine) retryTool(c *CallState, e *CallReturned) bool {
-	harmless := c.Effect == Read || c.Effect == Idempotent || e.Result.Disposition == DidNotHappen
-	if e.Result.Status != StatusRetryable || c.Attempt >= c.Attempts || !harmless {
-		return false
-	}
-	delay := backoff(c.Attempt-1, e.Jitter)
-	if m.Now.Add(delay) >= m.Deadline {
-		return false
-	}
-	if c.Tried == "" || c.Tried == DidNotHappen {
-		c.Tried = e.Result.Disposition
-	}
-	c.Stage = StageRetrying
-	c.Cmd = m.number()
-	m.emit(SetTimer{Cmd: c.Cmd, Timer: TimerTool, At: m.Now.Add(delay), After: delay})
-	return true
 }

@@ -9,10 +9,14 @@ type effectRecord struct {
 	Observed    key128      `json:"observed"` // as the repeat watch saw it
 }
 
+// effectKey is what an effect is known by: a key means something to its own
+// tool alone.
+func effectKey(c *CallState) key128 { return digest128(c.Call.Name, c.Key) }
+
 // run starts a call whose turn has come, or answers it from what the run knows
 // of its key. It reports whether a RunTool went out.
 //
-// A key stands for one effect in a run: the same request under the same key
+// A tool's key stands for one effect in a run: the same request under the same key
 // gets the stored result, another request is refused, and an effect in doubt
 // is not tried again.
 func (m *machine) run(c *CallState) bool {
@@ -32,7 +36,7 @@ func (m *machine) claim(c *CallState) bool {
 		answer(c, LinkPolicy, "Not run: the tool's idempotency key for this call is empty.")
 		return false
 	}
-	r, known := m.Effects.get(digest128(c.Key))
+	r, known := m.Effects.get(effectKey(c))
 	switch {
 	case known && r.Request != c.Action:
 		answer(c, LinkPolicy, "Not run: this idempotency key belongs to a different request.")
@@ -51,7 +55,7 @@ func (m *machine) claim(c *CallState) bool {
 // recordEffect keeps what became of a keyed call.
 func (m *machine) recordEffect(c *CallState, r *ResultFacts) {
 	if c.Keyed {
-		m.Effects = m.Effects.put(digest128(c.Key), effectRecord{
+		m.Effects = m.Effects.put(effectKey(c), effectRecord{
 			Request:     c.Action,
 			Call:        c.Call.ID,
 			Disposition: r.Disposition,
@@ -73,4 +77,26 @@ func (m *machine) onCallStarted(e CallStarted) error {
 	}
 	m.call(i).Stage = StageRunning
 	return nil
+}
+
+// retryTool waits to try a call again, where attempts are left and a repeat
+// does no harm: the tool proved that nothing happened, or its class says so. A
+// business key alone does not: an effect of the class once that may have
+// happened is never repeated.
+func (m *machine) retryTool(c *CallState, e *CallReturned) bool {
+	harmless := c.Effect == Read || c.Effect == Idempotent || e.Result.Disposition == DidNotHappen
+	if e.Result.Status != StatusRetryable || c.Attempt >= c.Attempts || !harmless {
+		return false
+	}
+	delay := backoff(c.Attempt-1, e.Jitter)
+	if m.Now.Add(delay) >= m.Deadline {
+		return false
+	}
+	if c.Tried == "" || c.Tried == DidNotHappen {
+		c.Tried = e.Result.Disposition
+	}
+	c.Stage = StageRetrying
+	c.Cmd = m.number()
+	m.emit(SetTimer{Cmd: c.Cmd, Timer: TimerTool, At: m.Now.Add(delay), After: delay})
+	return true
 }

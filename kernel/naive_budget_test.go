@@ -111,6 +111,12 @@ func (n *naiveLedger) fits(l Limits, a naiveAmount) (tokenLimit, costLimit bool)
 	return l.Tokens > 0 && tokens.Cmp(big.NewInt(l.Tokens)) > 0, l.Cost > 0 && cost.Cmp(big.NewInt(l.Cost)) > 0
 }
 
+// usedUp reports which limit leaves nothing to any further request.
+func (n *naiveLedger) usedUp(l Limits) (tokenLimit, costLimit bool) {
+	sum := n.charged()
+	return l.Tokens > 0 && sum.tokens.Cmp(big.NewInt(l.Tokens)) >= 0, l.Cost > 0 && sum.cost.Cmp(big.NewInt(l.Cost)) >= 0
+}
+
 func (n *naiveLedger) row(cmd Seq) *naiveRow {
 	for i := range n.rows {
 		if n.rows[i].cmd == cmd {

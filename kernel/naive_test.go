@@ -11,10 +11,19 @@ import (
 
 // Case 27, row 65: all combinations of what can hold between two turns.
 func TestStopsAgainstNaive(t *testing.T) {
-	for bits := range 1 << 5 {
+	for bits := range 1 << 7 {
 		has := func(i int) bool { return bits>>i&1 == 1 }
-		f := naiveFacts{verified: has(0), fatal: has(1), turnLimit: has(2), deadline: has(3), repeated: has(4)}
-		s := standing{verified: f.verified, fatal: f.fatal, turn: 2, turns: 3, late: f.deadline, repeats: 1, repeat: 2}
+		f := naiveFacts{verified: has(0), fatal: has(1), turnLimit: has(2), deadline: has(3), repeated: has(4), tokenLimit: has(5), costLimit: has(6)}
+		s := standing{
+			verified: f.verified, fatal: f.fatal, turn: 2, turns: 3, late: f.deadline, repeats: 1, repeat: 2,
+			tokens: 9, tokenLimit: 10, cost: 9, costLimit: 10,
+		}
+		if f.tokenLimit {
+			s.tokens = 10
+		}
+		if f.costLimit {
+			s.cost = 11
+		}
 		if f.turnLimit {
 			s.turns = 2
 		}

@@ -106,11 +106,8 @@ func (n *naive) maxTokens() int {
 func (n *naive) expectRequest(maxTokens int, after State, commands []Command) {
 	n.reserved = n.ledger.reservation(n.input, maxTokens)
 	tokens, cost := n.ledger.fits(n.spec.Limits, n.reserved)
-	want := naiveStop(naiveFacts{tokenLimit: tokens, costLimit: cost})
-	switch {
-	case n.now >= n.deadline:
-		want = StopDeadline
-	case n.spent.requests >= n.spec.Retry.PerRun:
+	want := naiveStop(naiveFacts{tokenLimit: tokens, costLimit: cost, deadline: n.now >= n.deadline})
+	if want == "" && n.spent.requests >= n.spec.Retry.PerRun {
 		want = StopModelError
 	}
 	got := ending(after)
@@ -273,12 +270,15 @@ func (n *naive) judge(before State, e Event, after State, commands []Command) {
 	default:
 		return
 	}
+	tokens, cost := n.ledger.usedUp(n.spec.Limits)
 	want := naiveStop(naiveFacts{
-		verified:  verified && n.verdict == VerdictTrue,
-		fatal:     n.fatal,
-		turnLimit: n.turn >= n.spec.Limits.Turns,
-		deadline:  n.now >= n.deadline,
-		repeated:  n.spec.Limits.Repeat > 0 && n.repeats() >= n.spec.Limits.Repeat,
+		verified:   verified && n.verdict == VerdictTrue,
+		fatal:      n.fatal,
+		turnLimit:  n.turn >= n.spec.Limits.Turns,
+		tokenLimit: tokens,
+		costLimit:  cost,
+		deadline:   n.now >= n.deadline,
+		repeated:   n.spec.Limits.Repeat > 0 && n.repeats() >= n.spec.Limits.Repeat,
 	})
 	n.check(ending(after) == want, "after the turn: %q, want %q (repeats %d)", ending(after), want, n.repeats())
 }

@@ -68,16 +68,17 @@ func (m *machine) onContextFailed(e ContextFailed) error {
 
 // send charges the next attempt and sends it, or ends the run.
 func (m *machine) send() {
-	if m.Now >= m.Deadline {
-		m.end(StopDeadline, "the deadline passed before the request was sent")
-		return
-	}
-	if m.Requests >= m.Spec.Retry.PerRun {
-		m.end(StopModelError, "request_budget")
-		return
-	}
 	amount := m.Spec.Price.reservation(m.InputTokens, m.MaxTokens)
-	if stop, detail := m.Budget.reserve(amount, &m.Spec.Limits, m.Spec.Price); stop != "" {
+	stop, detail := m.Budget.reserve(amount, &m.Spec.Limits, m.Spec.Price)
+	switch {
+	case stop != "":
+	case m.Now >= m.Deadline:
+		stop, detail = StopDeadline, "the deadline passed before the request was sent"
+	case m.Requests >= m.Spec.Retry.PerRun:
+		stop, detail = StopModelError, "request_budget"
+	}
+	if stop != "" {
+		m.Budget.release()
 		m.end(stop, detail)
 		return
 	}

@@ -68,6 +68,7 @@ type State struct {
 	Finding  string   `json:"finding,omitempty"`
 
 	Ending   Ending   `json:"ending"`
+	Hurry    bool     `json:"hurry,omitempty"` // cancelled while it was ending: nothing is verified any more
 	Warnings []string `json:"warnings,omitempty"`
 	LastGood Link     `json:"last_good,omitempty"`
 	FirstBad Link     `json:"first_bad,omitempty"`
