@@ -3,6 +3,8 @@
 package prompt
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -53,7 +55,7 @@ func (h *History) message(c kernel.Commit, content Content) (kernel.Message, err
 	case kernel.CommitReply:
 		return reply(c, content.Message)
 	case kernel.CommitResult:
-		return h.result(c, content.Result), nil
+		return h.result(c, content.Result)
 	}
 	return kernel.Message{}, &kernel.Error{Code: kernel.CodeInvalidEvent, Message: fmt.Sprintf("commit of %q", c.What)}
 }
@@ -82,17 +84,19 @@ func reply(c kernel.Commit, m *kernel.Message) (kernel.Message, error) {
 	return out, nil
 }
 
-func (h *History) result(c kernel.Commit, ran string) kernel.Message {
+func (h *History) result(c kernel.Commit, ran string) (kernel.Message, error) {
 	b := kernel.Block{Kind: kernel.BlockResult, CallID: c.Call, Text: c.Text, IsError: c.IsError}
 	switch {
 	case c.Stored != "":
-		if old, ok := h.resultOf(c.Stored); ok {
-			b.Text, b.IsError = old.Text, old.IsError
+		old, ok := h.resultOf(c.Stored)
+		if !ok {
+			return kernel.Message{}, &kernel.Error{Code: kernel.CodeInvalidEvent, Message: "a stored result of a call that has none"}
 		}
+		b.Text, b.IsError = old.Text, old.IsError
 	case c.Text == "":
 		b.Text = ran
 	}
-	return kernel.Message{Role: kernel.RoleTool, Blocks: []kernel.Block{b}}
+	return kernel.Message{Role: kernel.RoleTool, Blocks: []kernel.Block{b}}, nil
 }
 
 // resultOf finds the answer to a call, latest first.
@@ -116,33 +120,58 @@ func Text(m *kernel.Message) string {
 	return s
 }
 
-// Close answers the calls at the end of a history that have no answer, as
+// Close answers the calls of the last reply that have no answer, as
 // interrupted, so that every endpoint accepts the history again. It returns
-// how many there were.
+// how many there were. Earlier replies were answered before the next request.
 func (h *History) Close() int {
-	open := map[string]bool{}
-	var order []string
-	for i := range h.messages {
-		for _, b := range h.messages[i].Blocks {
-			switch b.Kind {
-			case kernel.BlockCall:
-				open[b.Call.ID] = true
-				order = append(order, b.Call.ID)
-			case kernel.BlockResult:
-				delete(open, b.CallID)
-			}
+	last := len(h.messages) - 1
+	for last >= 0 && h.messages[last].Role != kernel.RoleAssistant {
+		last--
+	}
+	if last < 0 {
+		return 0
+	}
+	answered := map[string]bool{}
+	for _, m := range h.messages[last+1:] {
+		if m.Role == kernel.RoleTool {
+			answered[m.Blocks[0].CallID] = true
 		}
 	}
 	n := 0
-	for _, id := range order {
-		if !open[id] {
+	for _, b := range h.messages[last].Blocks {
+		if b.Kind != kernel.BlockCall || answered[b.Call.ID] {
 			continue
 		}
 		n++
 		h.messages = append(h.messages, kernel.Message{Role: kernel.RoleTool, Blocks: []kernel.Block{{
-			Kind: kernel.BlockResult, CallID: id, IsError: true,
+			Kind: kernel.BlockResult, CallID: b.Call.ID, IsError: true,
 			Text: "Interrupted: this call may have taken effect; its outcome is not known.",
 		}}})
 	}
 	return n
+}
+
+// Qualify returns copies of the messages of one run under call ids that are
+// unique in the whole session: ids are unique within a run, but the next run
+// may meet the same ones again, and a wire refuses a history that repeats them.
+// The same run gives the same ids.
+func Qualify(messages []kernel.Message, run string) []kernel.Message {
+	sum := sha256.Sum256([]byte(run))
+	suffix := "_" + hex.EncodeToString(sum[:4])
+	out := make([]kernel.Message, len(messages))
+	for i, m := range messages {
+		out[i] = kernel.Message{Role: m.Role, Blocks: make([]kernel.Block, len(m.Blocks))}
+		for j, b := range m.Blocks {
+			if b.Call != nil {
+				c := *b.Call
+				c.ID += suffix
+				b.Call = &c
+			}
+			if b.CallID != "" {
+				b.CallID += suffix
+			}
+			out[i].Blocks[j] = b
+		}
+	}
+	return out
 }

@@ -61,9 +61,10 @@ func TestHistoryRefuses(t *testing.T) {
 		commit  kernel.Commit
 		content prompt.Content
 	}{
-		"an unknown commit":         {kernel.Commit{What: "wish"}, prompt.Content{}},
-		"a reply without a message": {kernel.Commit{What: kernel.CommitReply}, prompt.Content{}},
-		"calls nobody admitted":     {kernel.Commit{What: kernel.CommitReply}, prompt.Content{Message: reply("", kernel.Call{})}},
+		"an unknown commit":          {kernel.Commit{What: "wish"}, prompt.Content{}},
+		"a reply without a message":  {kernel.Commit{What: kernel.CommitReply}, prompt.Content{}},
+		"a stored result of nothing": {kernel.Commit{What: kernel.CommitResult, Call: "b", Stored: "a"}, prompt.Content{}},
+		"calls nobody admitted":      {kernel.Commit{What: kernel.CommitReply}, prompt.Content{Message: reply("", kernel.Call{})}},
 	} {
 		if _, err := h.Commit(c.commit, c.content); kernel.CodeOf(err) != kernel.CodeInvalidEvent {
 			t.Errorf("%s: %v", name, err)
@@ -101,6 +102,11 @@ func TestClose(t *testing.T) {
 	if n := h.Close(); n != 0 || len(h.Messages()) != 3 {
 		t.Errorf("closed %d calls again", n)
 	}
+	// An id that an earlier run of the session used is another call.
+	commit(t, &h, kernel.Commit{What: kernel.CommitReply, Calls: calls[:1]}, prompt.Content{Message: reply("", calls[:1]...)})
+	if n := h.Close(); n != 1 || len(h.Messages()) != 5 || h.Messages()[4].Blocks[0].CallID != "a" {
+		t.Errorf("closed %d calls of the next reply", n)
+	}
 }
 
 // Row 76: the instructions name the tools that are there, and none otherwise.
@@ -118,9 +124,26 @@ func TestSystem(t *testing.T) {
 }
 
 func TestEstimateTokens(t *testing.T) {
-	for n, want := range map[int]int64{0: 0, 1: 1, 4: 1, 5: 2, 4000: 1000} {
-		if got := prompt.EstimateTokens(n); got != want {
-			t.Errorf("%d bytes: %d, want %d", n, got, want)
+	for text, want := range map[string]int64{"": 0, "a": 1, "abcd": 1, "abcde": 2, "汉": 2, "汉字汉字": 6, "ab汉": 3} {
+		if got := prompt.EstimateTokens(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
 		}
+	}
+}
+
+// A run's ids are made unique in its session, the same ones each time, and the
+// run's own messages stay as they are.
+func TestQualify(t *testing.T) {
+	var h prompt.History
+	calls := []kernel.Call{{ID: "call_1", Name: "f", Arguments: "{}"}}
+	commit(t, &h, kernel.Commit{What: kernel.CommitReply, Calls: calls}, prompt.Content{Message: reply("", calls...)})
+	commit(t, &h, kernel.Commit{What: kernel.CommitResult, Call: "call_1"}, prompt.Content{Result: "42"})
+	one, again, two := prompt.Qualify(h.Messages(), "run_1"), prompt.Qualify(h.Messages(), "run_1"), prompt.Qualify(h.Messages(), "run_2")
+	id := one[0].Blocks[1].Call.ID
+	if id == "call_1" || one[1].Blocks[0].CallID != id || again[0].Blocks[1].Call.ID != id || two[0].Blocks[1].Call.ID == id {
+		t.Errorf("ids %q, %q, %q", id, again[0].Blocks[1].Call.ID, two[0].Blocks[1].Call.ID)
+	}
+	if got := h.Messages()[0].Blocks[1].Call.ID; got != "call_1" {
+		t.Errorf("the run's own message now has id %q", got)
 	}
 }
