@@ -28,6 +28,7 @@ type rulingKind int
 const (
 	rulingFault     rulingKind = iota // contradicts its wire or itself
 	rulingTruncated                   // cut by the output limit
+	rulingWindow                      // cut by the model's window
 	rulingFiltered
 	rulingRefused
 	rulingAnswer
@@ -44,6 +45,8 @@ func admit(r *ReplyFacts, turn int, profile Profile, ids index[struct{}]) ruling
 	switch r.Stop {
 	case StopLength:
 		return ruling{kind: rulingTruncated}
+	case StopWindow:
+		return ruling{kind: rulingWindow}
 	case StopFilter:
 		return ruling{kind: rulingFiltered}
 	case StopRefusal:

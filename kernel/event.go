@@ -89,6 +89,7 @@ const (
 	StopEnd     StopReason = "end"
 	StopCalls   StopReason = "calls"
 	StopLength  StopReason = "length"
+	StopWindow  StopReason = "window" // cut at the end of the model's window: more output cannot help
 	StopFilter  StopReason = "content_filter"
 	StopRefusal StopReason = "refusal"
 	StopAbsent  StopReason = "" // the provider gave none
@@ -135,6 +136,7 @@ const (
 	FailStatus     FailureKind = "status"           // an error status, or an error event of that status
 	FailQuota      FailureKind = "quota"            // the account is out of quota: waiting does not help
 	FailContext    FailureKind = "context_too_long" // the request is over the model's window
+	FailFilter     FailureKind = "content_filter"   // the provider filtered the request, or broke the answer off to filter it
 	FailInvalid    FailureKind = "invalid_response" // not what the wire speaks
 	FailTooLarge   FailureKind = "response_too_large"
 	FailAborted    FailureKind = "aborted"  // ended by an Abort

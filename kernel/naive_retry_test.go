@@ -29,6 +29,8 @@ func naiveRetry(r Retry, spent naiveSpent, f Failure) naivePlan {
 	switch f.Kind {
 	case FailContext:
 		return naivePlan{stop: StopContext}
+	case FailFilter:
+		return naivePlan{stop: StopFiltered}
 	case FailConnection, FailTimeout, FailCut:
 	case FailStatus:
 		if !slices.Contains(naiveTransient, f.Status) {

@@ -143,6 +143,9 @@ func (n *naive) replied(e ModelReplied, before, after State, commands []Command)
 	if e.Reply.Fault == "" && e.Reply.Stop == StopLength {
 		n.truncated(after, commands)
 	}
+	if e.Reply.Fault == "" && e.Reply.Stop == StopWindow {
+		n.check(ending(after) == StopTruncated, "out of the window: %q", ending(after))
+	}
 }
 
 // truncated is inventory row 61: one more request with twice the room.

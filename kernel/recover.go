@@ -126,6 +126,9 @@ func (m *machine) rule(r *ReplyFacts) {
 		m.end(StopProtocol, v.detail)
 	case rulingTruncated:
 		m.expand()
+	case rulingWindow:
+		m.blame(LinkProvider, LinkModel)
+		m.end(StopTruncated, "context_window")
 	case rulingFiltered:
 		m.blame(LinkProvider, LinkModel)
 		m.end(StopFiltered, "")
@@ -216,11 +219,14 @@ func (f *Failure) cause() string {
 
 func (m *machine) retry(f *Failure) {
 	m.blameFailure(f)
-	if f.Kind == FailContext {
-		m.end(StopContext, string(FailContext))
+	switch {
+	case f.Kind == FailContext:
+		m.end(StopContext, f.cause())
 		return
-	}
-	if !f.transient() {
+	case f.Kind == FailFilter:
+		m.end(StopFiltered, "")
+		return
+	case !f.transient():
 		m.end(StopModelError, f.cause())
 		return
 	}

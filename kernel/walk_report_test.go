@@ -61,7 +61,7 @@ func (w *walker) modelReport(c CallModel) Event {
 	choose := w.choose
 	if chance(choose, 25) {
 		f := Failure{
-			Kind: oneOf(choose, FailStatus, FailConnection, FailTimeout, FailCut, FailStatus, FailStatus, FailTimeout, FailCut, FailQuota, FailContext,
+			Kind: oneOf(choose, FailStatus, FailConnection, FailTimeout, FailCut, FailStatus, FailStatus, FailTimeout, FailCut, FailQuota, FailContext, FailFilter,
 				FailInvalid, FailTooLarge, FailAborted, FailRequest, FailInternal, FailureKind(w.text())),
 			Status: oneOf(choose, 529, 429, 500, 502, 503, 504, 400, 401, 0, -1),
 			Jitter: oneOf(choose, 0, 10_000, 1, 9_999, -1, 1<<40),
@@ -105,7 +105,7 @@ func (w *walker) reply() ReplyFacts {
 		r.Blocks = append(r.Blocks, BlockFact{Kind: BlockText, Blank: chance(choose, 5)})
 	}
 	if chance(choose, 10) {
-		r.Stop = oneOf(choose, StopLength, StopFilter, StopRefusal, StopAbsent, StopEnd, StopCalls, StopReason("other:x"), StopReason("other:"+w.text()))
+		r.Stop = oneOf(choose, StopLength, StopWindow, StopFilter, StopRefusal, StopAbsent, StopEnd, StopCalls, StopReason("other:x"), StopReason("other:"+w.text()))
 	}
 	if w.hostile && chance(choose, 10) {
 		r.Blocks = append(r.Blocks, BlockFact{Kind: oneOf(choose, BlockThinking, BlockReason, BlockKind("other:"+w.text()), BlockCall)})
