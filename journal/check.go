@@ -14,7 +14,8 @@ const MaxRecord = 64 << 20
 // Check is what every implementation asks of an append before it looks at the
 // run: INVALID_ARGUMENT for a head or a record that no journal can keep,
 // CONFLICT for records that leave a gap among themselves.
-func Check(head *Head, records []Record) error {
+func Check(e *Entry) error {
+	head, records := &e.Head, e.Records
 	if head.Run == "" {
 		return invalid("a run needs an id")
 	}

@@ -12,16 +12,16 @@ import (
 // back exactly the bytes and instants that they were given.
 type Journal interface {
 	Reader
-	// Append adds records to a run and updates its head in one transaction,
-	// durable when it returns nil. The first record's Seq must follow the
-	// run's last one, from 1 and without a gap: otherwise CONFLICT, and nothing
-	// is written. What Check refuses is INVALID_ARGUMENT, as is a head whose
-	// Session, Tenant, User or StartedAt differs from that of the run's first
-	// append. Any other failure is LOCAL_STORAGE, or the context's error: after
-	// either the records may or may not be there, all of them or none.
+	// Append writes e in one transaction, durable when it returns nil. The
+	// first record's Seq must follow the run's last one, from 1 and without a
+	// gap: otherwise CONFLICT, and nothing is written. What Check refuses is
+	// INVALID_ARGUMENT, as is a head whose Session, Tenant, User or StartedAt
+	// differs from that of the run's first append. Any other failure is
+	// LOCAL_STORAGE, or the context's error: after either all of e is there, or
+	// nothing of it.
 	//
 	// The journal may keep the slices inside records: never change their bytes.
-	Append(ctx context.Context, head Head, records []Record) error
+	Append(ctx context.Context, e Entry) error
 	// Close waits for appends under way and releases the journal. Appends and
 	// reads after it fail with LOCAL_STORAGE. Closing twice is harmless.
 	Close() error
@@ -39,6 +39,12 @@ type Reader interface {
 	// Heads returns the heads that match q, latest started first; of those that
 	// started at the same instant, the greater run id first.
 	Heads(ctx context.Context, q Query) ([]Head, error)
+}
+
+// Entry is one append to a run: all of it is committed, or nothing.
+type Entry struct {
+	Head    Head     // the run's head from now on
+	Records []Record // at least one
 }
 
 // Record is one event of a run.
@@ -75,8 +81,24 @@ type Head struct {
 	LastSeq   int64     // filled by the journal; ignored by Append
 }
 
-// Query selects heads. Empty fields match everything.
+// Owner is the identity that runs belong to. Both names count, also when they
+// are empty: the zero value owns the runs that were started without a tenant
+// and without a user.
+type Owner struct {
+	Tenant string
+	User   string
+}
+
+// Owner returns whose run it is.
+func (h *Head) Owner() Owner { return Owner{h.Tenant, h.User} }
+
+// Query selects heads: those of Owner that pass the filters. The zero value
+// selects all.
 type Query struct {
+	// Owner is whose runs these are: no other's are selected, whatever the
+	// filters say. nil: everyone's, for whoever operates the journal.
+	Owner *Owner
+	// Filters; an empty one matches everything.
 	Tenant  string
 	User    string
 	Session string

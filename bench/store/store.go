@@ -17,16 +17,10 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// Append is one append of a run: what one turn journals at once.
-type Append struct {
-	Head    journal.Head
-	Records []journal.Record
-}
-
 // Turns are the appends of that many turns of a run with one call each, as
 // engine/local makes them: the reply with its decision and claim, then the
 // result with the next preparation. Before them stands the run's beginning.
-func Turns(run string, turns int) ([]Append, error) {
+func Turns(run string, turns int) ([]journal.Entry, error) {
 	w := work{head: journal.Head{
 		Run: run, Session: "ses_" + run, Tenant: "acme", User: "ann", State: journal.Running,
 		Question: "How many entries are there?", StartedAt: time.Unix(1_760_000_000, 0).UTC(),
@@ -50,7 +44,7 @@ type work struct {
 	head    journal.Head
 	seq     int64
 	records []journal.Record
-	appends []Append
+	appends []journal.Entry
 	err     error
 }
 
@@ -88,7 +82,7 @@ func (w *work) add(content []byte, e kernel.Event) {
 
 func (w *work) append() {
 	w.head.UpdatedAt = w.records[len(w.records)-1].At
-	w.appends = append(w.appends, Append{Head: w.head, Records: w.records})
+	w.appends = append(w.appends, journal.Entry{Head: w.head, Records: w.records})
 	w.records = nil
 }
 
@@ -130,7 +124,7 @@ func OpenBare(ctx context.Context, path string, heads bool) (*Bare, error) {
 }
 
 // Commit writes appends in one transaction.
-func (b *Bare) Commit(ctx context.Context, appends []Append) error {
+func (b *Bare) Commit(ctx context.Context, appends []journal.Entry) error {
 	if _, err := b.begin.ExecContext(ctx); err != nil {
 		return err
 	}
@@ -143,7 +137,7 @@ func (b *Bare) Commit(ctx context.Context, appends []Append) error {
 	return err
 }
 
-func (b *Bare) write(ctx context.Context, a *Append) error {
+func (b *Bare) write(ctx context.Context, a *journal.Entry) error {
 	for i := range a.Records {
 		r := &a.Records[i]
 		if _, err := b.event.ExecContext(ctx, a.Head.Run, r.Seq, r.At.UnixNano(), string(r.Kind), r.Payload, r.Content); err != nil {

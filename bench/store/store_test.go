@@ -10,15 +10,16 @@ import (
 
 	"github.com/holdfast-run/holdfast/bench/measure"
 	"github.com/holdfast-run/holdfast/bench/store"
+	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/journal/sqlite"
 )
 
 // contender writes the appends of many runs into a new file, and returns how
 // long that took and how many transactions it was.
-type contender func(ctx context.Context, path string, runs [][]store.Append) (time.Duration, int64, error)
+type contender func(ctx context.Context, path string, runs [][]journal.Entry) (time.Duration, int64, error)
 
 // journaled appends with one goroutine a run.
-func journaled(ctx context.Context, path string, runs [][]store.Append) (time.Duration, int64, error) {
+func journaled(ctx context.Context, path string, runs [][]journal.Entry) (time.Duration, int64, error) {
 	j, err := sqlite.Open(ctx, path, sqlite.Options{})
 	if err != nil {
 		return 0, 0, err
@@ -29,7 +30,7 @@ func journaled(ctx context.Context, path string, runs [][]store.Append) (time.Du
 	for _, appends := range runs {
 		wg.Go(func() {
 			for _, a := range appends {
-				if err := j.Append(ctx, a.Head, a.Records); err != nil {
+				if err := j.Append(ctx, a); err != nil {
 					errs <- err
 					return
 				}
@@ -48,7 +49,7 @@ func journaled(ctx context.Context, path string, runs [][]store.Append) (time.Du
 
 // bare writes one append of each run in one transaction.
 func bare(heads bool) contender {
-	return func(ctx context.Context, path string, runs [][]store.Append) (time.Duration, int64, error) {
+	return func(ctx context.Context, path string, runs [][]journal.Entry) (time.Duration, int64, error) {
 		j, err := sqlite.Open(ctx, path, sqlite.Options{}) // makes the file
 		if err != nil {
 			return 0, 0, err
@@ -60,7 +61,7 @@ func bare(heads bool) contender {
 		if err != nil {
 			return 0, 0, err
 		}
-		batch := make([]store.Append, len(runs))
+		batch := make([]journal.Entry, len(runs))
 		begun := time.Now()
 		for n := range runs[0] {
 			for i := range runs {
@@ -74,7 +75,7 @@ func bare(heads bool) contender {
 	}
 }
 
-func workload(t testing.TB, runs, turns int) (all [][]store.Append, events int) {
+func workload(t testing.TB, runs, turns int) (all [][]journal.Entry, events int) {
 	t.Helper()
 	for i := range runs {
 		appends, err := store.Turns(fmt.Sprintf("run_%026d", i), turns)

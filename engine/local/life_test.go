@@ -297,7 +297,7 @@ type failing struct {
 	left int
 }
 
-func (f *failing) Append(ctx context.Context, h journal.Head, r []journal.Record) error {
+func (f *failing) Append(ctx context.Context, e journal.Entry) error {
 	f.mu.Lock()
 	f.left--
 	fail := f.left < 0
@@ -305,7 +305,7 @@ func (f *failing) Append(ctx context.Context, h journal.Head, r []journal.Record
 	if fail {
 		return &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the disk is full"}
 	}
-	return f.Journal.Append(ctx, h, r)
+	return f.Journal.Append(ctx, e)
 }
 
 // A journal that fails stops the run as host_error, whenever it fails, and

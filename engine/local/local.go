@@ -135,16 +135,16 @@ func (e *Engine) live(id string) *run {
 // session belongs to one tenant and user: the same id under another identity is
 // another session.
 func (e *Engine) sessionHistory(ctx context.Context, s *engine.Start) ([]kernel.Message, error) {
-	heads, err := e.journal.Heads(ctx, journal.Query{Session: s.Session})
+	heads, err := e.journal.Heads(ctx, journal.Query{
+		Owner:   &journal.Owner{Tenant: s.Tenant, User: s.User},
+		Session: s.Session,
+	})
 	if err != nil || len(heads) == 0 {
 		return nil, err
 	}
 	slices.Reverse(heads)
 	var prior []kernel.Message
 	for _, h := range heads {
-		if h.Tenant != s.Tenant || h.User != s.User {
-			continue
-		}
 		replay := engine.NewReplay(h.Run, prior)
 		if err := replay.Read(ctx, e.journal); err != nil {
 			return nil, err

@@ -272,7 +272,7 @@ func (r *run) flush(ctx context.Context) error {
 	if s.Outcome != nil {
 		r.head.State, r.head.Stop, r.head.Verified = journal.Stopped, s.Outcome.Stop, s.Outcome.Verified
 	}
-	if err := r.eng.journal.Append(ctx, r.head, r.pending); err != nil {
+	if err := r.eng.journal.Append(ctx, journal.Entry{Head: r.head, Records: r.pending}); err != nil {
 		return err
 	}
 	r.head.LastSeq = r.x.Seq

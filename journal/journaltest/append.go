@@ -17,20 +17,20 @@ import (
 func testSequence(t *testing.T, j journal.Journal) {
 	ctx := t.Context()
 	head := headOf("r")
-	wantCode(t, j.Append(ctx, head, recordsOf(2, 1)), kernel.CodeConflict) // no run yet
+	wantCode(t, j.Append(ctx, journal.Entry{Head: head, Records: recordsOf(2, 1)}), kernel.CodeConflict) // no run yet
 	if _, err := j.Head(ctx, "r"); kernel.CodeOf(err) != kernel.CodeNotFound {
 		t.Errorf("a refused first append left a head: %v", err)
 	}
 	mustAppend(t, j, head, recordsOf(1, 3))
 	for _, seq := range []int64{1, 2, 3, 5, 100} { // repeats, and gaps
-		wantCode(t, j.Append(ctx, head, recordsOf(seq, 2)), kernel.CodeConflict)
+		wantCode(t, j.Append(ctx, journal.Entry{Head: head, Records: recordsOf(seq, 2)}), kernel.CodeConflict)
 	}
 	gap := recordsOf(4, 2)
 	gap[1].Seq = 6
-	wantCode(t, j.Append(ctx, head, gap), kernel.CodeConflict)
+	wantCode(t, j.Append(ctx, journal.Entry{Head: head, Records: gap}), kernel.CodeConflict)
 	twice := recordsOf(4, 2)
 	twice[1].Seq = 4
-	wantCode(t, j.Append(ctx, head, twice), kernel.CodeConflict)
+	wantCode(t, j.Append(ctx, journal.Entry{Head: head, Records: twice}), kernel.CodeConflict)
 	mustAppend(t, j, head, recordsOf(4, 1))
 	if diff := cmp.Diff(recordsOf(1, 4), mustRead(t, j, "r")); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
@@ -49,7 +49,7 @@ func testOneWins(t *testing.T, j journal.Journal) {
 			wg.Go(func() {
 				records := recordsOf(seq, 1)
 				records[0].Payload = fmt.Appendf(nil, `{"writer":%d}`, w)
-				errs[w] = j.Append(t.Context(), headOf("r"), records)
+				errs[w] = j.Append(t.Context(), journal.Entry{Head: headOf("r"), Records: records})
 			})
 		}
 		wg.Wait()
@@ -83,10 +83,10 @@ func testAtomic(t *testing.T, j journal.Journal) {
 	}
 	late := head
 	late.State, late.Turns, late.UpdatedAt = journal.Stopped, 9, head.UpdatedAt.Add(time.Hour)
-	wantCode(t, j.Append(t.Context(), late, recordsOf(2, 5)), kernel.CodeConflict)
+	wantCode(t, j.Append(t.Context(), journal.Entry{Head: late, Records: recordsOf(2, 5)}), kernel.CodeConflict)
 	bad := recordsOf(3, 3)
 	bad[2].Payload = nil
-	wantCode(t, j.Append(t.Context(), late, bad), kernel.CodeInvalidArgument)
+	wantCode(t, j.Append(t.Context(), journal.Entry{Head: late, Records: bad}), kernel.CodeInvalidArgument)
 	after, err := j.Head(t.Context(), "r")
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func testRefused(t *testing.T, j journal.Journal) {
 	} {
 		head, records := headOf("r"), recordsOf(1, 2)
 		spoil(&head, &records)
-		if err := j.Append(t.Context(), head, records); kernel.CodeOf(err) != kernel.CodeInvalidArgument {
+		if err := j.Append(t.Context(), journal.Entry{Head: head, Records: records}); kernel.CodeOf(err) != kernel.CodeInvalidArgument {
 			t.Errorf("%s: got %v, want INVALID_ARGUMENT", name, err)
 		}
 	}
@@ -133,7 +133,7 @@ func testIdentity(t *testing.T, j journal.Journal) {
 	} {
 		head := headOf("r")
 		spoil(&head)
-		if err := j.Append(t.Context(), head, recordsOf(2, 1)); kernel.CodeOf(err) != kernel.CodeInvalidArgument {
+		if err := j.Append(t.Context(), journal.Entry{Head: head, Records: recordsOf(2, 1)}); kernel.CodeOf(err) != kernel.CodeInvalidArgument {
 			t.Errorf("another %s: got %v, want INVALID_ARGUMENT", name, err)
 		}
 	}
@@ -148,7 +148,7 @@ func testManyRuns(t *testing.T, j journal.Journal) {
 		wg.Go(func() {
 			run := fmt.Sprintf("run-%02d", n)
 			for i := range appends {
-				if err := j.Append(t.Context(), headOf(run), recordsOf(int64(2*i)+1, 2)); err != nil {
+				if err := j.Append(t.Context(), journal.Entry{Head: headOf(run), Records: recordsOf(int64(2*i)+1, 2)}); err != nil {
 					t.Errorf("%s: %v", run, err)
 					return
 				}
@@ -176,7 +176,7 @@ func testReadersSeeWholeAppends(t *testing.T, j journal.Journal) {
 	wg.Go(func() {
 		defer close(written)
 		for i := 1; i < appends; i++ {
-			if err := j.Append(t.Context(), headOf("r"), recordsOf(int64(size*i)+1, size)); err != nil {
+			if err := j.Append(t.Context(), journal.Entry{Head: headOf("r"), Records: recordsOf(int64(size*i)+1, size)}); err != nil {
 				t.Error(err)
 				return
 			}
@@ -204,7 +204,7 @@ func testReadersSeeWholeAppends(t *testing.T, j journal.Journal) {
 func testContext(t *testing.T, j journal.Journal) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := j.Append(ended, headOf("r"), recordsOf(1, 1)); !errors.Is(err, context.Canceled) {
+	if err := j.Append(ended, journal.Entry{Head: headOf("r"), Records: recordsOf(1, 1)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("append: %v, want the context's error", err)
 	}
 	mustAppend(t, j, headOf("r"), recordsOf(1, 1)) // the first one wrote nothing
@@ -227,7 +227,7 @@ func testClosed(t *testing.T, j journal.Journal) {
 			t.Fatalf("close: %v", err)
 		}
 	}
-	wantCode(t, j.Append(ctx, headOf("r"), recordsOf(2, 1)), kernel.CodeLocalStorage)
+	wantCode(t, j.Append(ctx, journal.Entry{Head: headOf("r"), Records: recordsOf(2, 1)}), kernel.CodeLocalStorage)
 	_, err := j.Read(ctx, "r", 0, 0)
 	wantCode(t, err, kernel.CodeLocalStorage)
 	_, err = j.Head(ctx, "r")
@@ -245,7 +245,7 @@ func testCloseWaits(t *testing.T, j journal.Journal) {
 	for n := range runs {
 		wg.Go(func() {
 			for i := int64(1); ; i++ {
-				err := j.Append(t.Context(), headOf(fmt.Sprintf("run-%02d", n)), recordsOf(i, 1))
+				err := j.Append(t.Context(), journal.Entry{Head: headOf(fmt.Sprintf("run-%02d", n)), Records: recordsOf(i, 1)})
 				if i == 1 {
 					first.Done()
 				}

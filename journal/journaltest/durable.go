@@ -16,7 +16,7 @@ func testReopen(t *testing.T, open func(t *testing.T, dir string) journal.Journa
 	for i := range 3 {
 		j := open(t, dir)
 		if i > 0 {
-			wantCode(t, j.Append(t.Context(), headOf("r"), recordsOf(1, 1)), kernel.CodeConflict)
+			wantCode(t, j.Append(t.Context(), journal.Entry{Head: headOf("r"), Records: recordsOf(1, 1)}), kernel.CodeConflict)
 		}
 		mustAppend(t, j, headOf("r"), recordsOf(int64(2*i)+1, 2))
 		if err := j.Close(); err != nil {
@@ -59,10 +59,10 @@ func testTwoHandles(t *testing.T, open func(t *testing.T, dir string) journal.Jo
 		wg.Go(func() {
 			own := headOf(fmt.Sprintf("own-%d", n))
 			for seq := int64(1); seq <= rounds; seq++ {
-				if err := j.Append(t.Context(), own, recordsOf(seq, 1)); err != nil {
+				if err := j.Append(t.Context(), journal.Entry{Head: own, Records: recordsOf(seq, 1)}); err != nil {
 					t.Errorf("handle %d: %v", n, err)
 				}
-				err := j.Append(t.Context(), headOf("shared"), recordsOf(seq, 1))
+				err := j.Append(t.Context(), journal.Entry{Head: headOf("shared"), Records: recordsOf(seq, 1)})
 				if err != nil {
 					wantCode(t, err, kernel.CodeConflict)
 					continue

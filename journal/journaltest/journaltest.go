@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
 		"head":                                 testHead,
 		"heads: order and limit":               testHeadsOrder,
 		"heads: filters":                       testHeadsFilters,
+		"heads: two tenants":                   testHeadsOwner,
 		"unknown run":                          testUnknown,
 		"many runs at once":                    testManyRuns,
 		"readers see whole appends":            testReadersSeeWholeAppends,
@@ -79,7 +80,7 @@ func recordsOf(seq int64, n int) []journal.Record {
 
 func mustAppend(t *testing.T, j journal.Journal, head journal.Head, records []journal.Record) {
 	t.Helper()
-	if err := j.Append(t.Context(), head, records); err != nil {
+	if err := j.Append(t.Context(), journal.Entry{Head: head, Records: records}); err != nil {
 		t.Fatalf("append to %q from %d: %v", head.Run, records[0].Seq, err)
 	}
 }

@@ -227,6 +227,48 @@ func testHeadsFilters(t *testing.T, j journal.Journal) {
 	}
 }
 
+// Row 43 and report A31: an owner is a tenant and a user, both, exactly; no
+// filter leads past it, and another one's run reads like one that is not there.
+func testHeadsOwner(t *testing.T, j journal.Journal) {
+	own := func(run, tenant, user, session string) {
+		head := headOf(run)
+		head.Tenant, head.User, head.Session = tenant, user, session
+		mustAppend(t, j, head, recordsOf(1, 1))
+	}
+	own("1", "acme", "alice", "shared")
+	own("2", "globex", "alice", "shared") // the same user name, at another tenant
+	own("3", "acme", "bob", "shared")
+	own("4", "acme", "", "shared")
+	own("5", "", "alice", "shared")
+	own("6", "", "", "shared")
+	own("7", "acme", "alice", "other")
+	acme := &journal.Owner{Tenant: "acme", User: "alice"}
+	for _, c := range []struct {
+		query journal.Query
+		want  []string
+	}{
+		{journal.Query{Owner: acme}, []string{"7", "1"}},
+		{journal.Query{Owner: acme, Session: "shared"}, []string{"1"}},
+		{journal.Query{Owner: acme, Limit: 1}, []string{"7"}},
+		{journal.Query{Owner: &journal.Owner{Tenant: "globex", User: "alice"}, Session: "shared"}, []string{"2"}},
+		{journal.Query{Owner: &journal.Owner{Tenant: "acme"}}, []string{"4"}}, // nobody's, and not everybody's
+		{journal.Query{Owner: &journal.Owner{User: "alice"}}, []string{"5"}},
+		{journal.Query{Owner: &journal.Owner{}}, []string{"6"}},
+		{journal.Query{Owner: &journal.Owner{Tenant: "initech", User: "alice"}}, nil},
+		{journal.Query{Owner: acme, Tenant: "globex"}, nil},
+		{journal.Query{Owner: acme, User: "bob"}, nil},
+		{journal.Query{Owner: acme, Tenant: "acme", User: "alice", Session: "other"}, []string{"7"}},
+	} {
+		heads, err := j.Heads(t.Context(), c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, runsOf(heads)); diff != "" {
+			t.Errorf("%+v of %+v (-want +got):\n%s", c.query, c.query.Owner, diff)
+		}
+	}
+}
+
 func runsOf(heads []journal.Head) []string {
 	var runs []string
 	for _, h := range heads {

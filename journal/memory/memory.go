@@ -37,21 +37,21 @@ func New() *Journal {
 }
 
 // Append adds records to a run. See [journal.Journal].
-func (j *Journal) Append(ctx context.Context, head journal.Head, records []journal.Record) error {
+func (j *Journal) Append(ctx context.Context, e journal.Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := journal.Check(&head, records); err != nil {
+	if err := journal.Check(&e); err != nil {
 		return err
 	}
-	head.StartedAt, head.UpdatedAt = instant(head.StartedAt), instant(head.UpdatedAt)
+	e.Head.StartedAt, e.Head.UpdatedAt = instant(e.Head.StartedAt), instant(e.Head.UpdatedAt)
 
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
 		return journal.Closed()
 	}
-	return j.append(&head, records)
+	return j.append(&e.Head, e.Records)
 }
 
 func (j *Journal) append(head *journal.Head, records []journal.Record) error {
@@ -150,14 +150,19 @@ func (j *Journal) matching(q journal.Query) ([]journal.Head, error) {
 	}
 	var heads []journal.Head
 	for _, r := range j.runs {
-		if matches(q.Tenant, r.head.Tenant) && matches(q.User, r.head.User) && matches(q.Session, r.head.Session) {
+		if matches(&q, &r.head) {
 			heads = append(heads, r.head)
 		}
 	}
 	return heads, nil
 }
 
-func matches(want, have string) bool { return want == "" || want == have }
+func matches(q *journal.Query, h *journal.Head) bool {
+	return (q.Owner == nil || *q.Owner == h.Owner()) &&
+		passes(q.Tenant, h.Tenant) && passes(q.User, h.User) && passes(q.Session, h.Session)
+}
+
+func passes(filter, have string) bool { return filter == "" || filter == have }
 
 // Close forgets every run.
 func (j *Journal) Close() error {

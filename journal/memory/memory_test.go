@@ -36,7 +36,7 @@ func BenchmarkAppend(b *testing.B) {
 					seq++
 					records[i] = journal.Record{Seq: seq, At: now, Kind: kernel.KindModelReplied, Payload: payload}
 				}
-				if err := j.Append(b.Context(), head, records); err != nil {
+				if err := j.Append(b.Context(), journal.Entry{Head: head, Records: records}); err != nil {
 					b.Fatal(err)
 				}
 			}

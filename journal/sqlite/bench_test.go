@@ -34,7 +34,7 @@ func benchJournal(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		head := headOf(benchRun(int(runs.Add(1) - 1)))
 		for seq := int64(2); pb.Next(); seq += 2 {
-			if err := j.Append(b.Context(), head, benchRecords(seq)); err != nil {
+			if err := j.Append(b.Context(), journal.Entry{Head: head, Records: benchRecords(seq)}); err != nil {
 				b.Error(err)
 				return
 			}

@@ -107,7 +107,7 @@ func childAppend(ctx context.Context, path string) error {
 				return
 			}
 			for seq := h.LastSeq + 1; ; seq += 2 {
-				if errs[n] = j.Append(ctx, headOf(run), recordsOf(seq, 2)); errs[n] != nil {
+				if errs[n] = j.Append(ctx, journal.Entry{Head: headOf(run), Records: recordsOf(seq, 2)}); errs[n] != nil {
 					return
 				}
 				fmt.Printf("%s %d\n", run, seq+1) // one write: not torn by the others

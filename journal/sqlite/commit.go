@@ -37,7 +37,7 @@ func (w *writer) settle(batch []*request, outcomes []error) {
 	for i, r := range batch {
 		if outcomes[i] == nil {
 			appends++
-			records += int64(len(r.records))
+			records += int64(len(r.Records))
 		}
 	}
 	if appends > 0 { // counted before anyone can look
@@ -141,10 +141,10 @@ func (s *statements) write(ctx context.Context, r *request) error {
 	if !written {
 		return s.refusal(ctx, r)
 	}
-	for i := range r.records {
-		rec := &r.records[i]
+	for i := range r.Records {
+		rec := &r.Records[i]
 		_, err := s.insertEvent.ExecContext(ctx,
-			r.head.Run, rec.Seq, rec.At.UnixNano(), string(rec.Kind), rec.Payload, rec.Content)
+			r.Head.Run, rec.Seq, rec.At.UnixNano(), string(rec.Kind), rec.Payload, rec.Content)
 		if err != nil {
 			return err
 		}
@@ -155,8 +155,8 @@ func (s *statements) write(ctx context.Context, r *request) error {
 // writeHead moves the head on if the records follow it, and says whether they
 // do.
 func (s *statements) writeHead(ctx context.Context, r *request) (bool, error) {
-	h, first := r.head, r.records[0].Seq
-	last := first + int64(len(r.records)) - 1
+	h, first := &r.Head, r.Records[0].Seq
+	last := first + int64(len(r.Records)) - 1
 	state, stop, verified := string(h.State), string(h.Stop), string(h.Verified)
 	started, updated := h.StartedAt.UnixNano(), h.UpdatedAt.UnixNano()
 	var res sql.Result
@@ -177,15 +177,15 @@ func (s *statements) writeHead(ctx context.Context, r *request) (bool, error) {
 
 // refusal says why no head was written.
 func (s *statements) refusal(ctx context.Context, r *request) error {
-	stored, err := scanHead(s.selectHead.QueryRowContext(ctx, r.head.Run))
+	stored, err := scanHead(s.selectHead.QueryRowContext(ctx, r.Head.Run))
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	first := r.records[0].Seq
+	first := r.Records[0].Seq
 	if first == stored.LastSeq+1 {
-		if err := journal.SameRun(&stored, r.head); err != nil {
+		if err := journal.SameRun(&stored, &r.Head); err != nil {
 			return err
 		}
 	}
-	return journal.Conflict(r.head.Run, stored.LastSeq, first)
+	return journal.Conflict(r.Head.Run, stored.LastSeq, first)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -36,46 +37,82 @@ func locate(path string) (file, error) {
 	return file{name: path, path: abs}, nil
 }
 
-// stat says whether the file exists, and refuses what is no file.
-func (f file) stat() (exists bool, err error) {
+// stat says whether the file exists and its size, and refuses what is no file.
+func (f file) stat() (size int64, exists bool, err error) {
 	info, err := os.Stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
+		return 0, false, nil
 	case err != nil:
-		return false, f.fault(err)
+		return 0, false, f.fault(err)
 	case !info.Mode().IsRegular():
-		return false, &kernel.Error{
+		return 0, false, &kernel.Error{
 			Code:    kernel.CodeLocalStorage,
 			Message: fmt.Sprintf("%s is not a regular file", f.name),
 			Hint:    "name a file, not a folder or a device",
 		}
 	}
-	return true, nil
+	return info.Size(), true, nil
 }
 
 // create makes an empty file, and its folders, unless it is there. A file that
 // is there is not even opened: to close a descriptor of it would drop the locks
-// that this process holds on it through SQLite.
-func (f file) create() error {
-	exists, err := f.stat()
-	if err != nil || exists {
+// that this process holds on it through SQLite. While the file is empty, sync is
+// called for the folders that lead to it.
+func (f file) create(sync func(dir string) error) error {
+	size, exists, err := f.stat()
+	if err != nil || size > 0 {
 		return err
 	}
+	if !exists {
+		if err := f.createEmpty(); err != nil {
+			return f.fault(err)
+		}
+	}
+	// A name survives a crash of the machine when its folder was synced. All
+	// folders up to the root are, since whoever made some of them may have been
+	// killed before this.
+	for dir := filepath.Dir(f.path); ; dir = filepath.Dir(dir) {
+		if err := sync(dir); err != nil {
+			return f.fault(err)
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
+func (f file) createEmpty() error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
-		return f.fault(err)
+		return err
 	}
 	created, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil // another process was faster
 	}
 	if err != nil {
-		return f.fault(err)
+		return err
 	}
-	if err := created.Close(); err != nil {
-		return f.fault(err)
+	return created.Close()
+}
+
+// syncFolder makes the names in a folder durable. A folder that may not be read
+// is not one that this user has just made, and some file systems keep folders
+// in their own way: neither is a failure.
+func syncFolder(dir string) error {
+	folder, err := os.Open(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	err = folder.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EROFS) {
+		return nil
+	}
+	return err
 }
 
 // inspect returns the version of the schema in the file, through a connection

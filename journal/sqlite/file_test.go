@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/holdfast-run/holdfast/journal"
@@ -31,6 +33,48 @@ func TestCreate(t *testing.T) {
 		if err != nil || info.Mode() != want {
 			t.Errorf("%s: mode %v, %v; want %v", name, info.Mode(), err, want)
 		}
+	}
+}
+
+// A new file is in folders whose names are durable, all the way: also when a
+// process was killed between making them and syncing them.
+func TestCreateSyncsFolders(t *testing.T) {
+	top := t.TempDir()
+	f, err := locate(filepath.Join(top, "a", "b", "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var synced []string
+	note := func(dir string) error {
+		if _, err := os.Stat(f.path); err != nil {
+			t.Errorf("%s is synced before the file is there", dir)
+		}
+		synced = append(synced, dir)
+		return syncFolder(dir)
+	}
+	want := []string{filepath.Join(top, "a", "b"), filepath.Join(top, "a"), top}
+	for _, state := range []string{"missing", "left empty by a process that was killed"} {
+		synced = nil
+		if err := f.create(note); err != nil {
+			t.Fatal(err)
+		}
+		if len(synced) < 3 || !slices.Equal(synced[:3], want) || synced[len(synced)-1] != "/" {
+			t.Errorf("%s: synced %q, want %q and on to the root", state, synced, want)
+		}
+	}
+	closed(t, f.path)
+	synced = nil
+	if err := f.create(note); err != nil || synced != nil {
+		t.Errorf("a journal that is there: synced %q, %v", synced, err)
+	}
+	// A folder that cannot be synced holds no durable journal.
+	f, err = locate(filepath.Join(top, "c", "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLocalStorage(t, f.create(func(string) error { return syscall.EIO }), f.path, "cannot be")
+	if err := syncFolder(filepath.Join(top, "gone")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a folder that is gone: %v", err)
 	}
 }
 
@@ -243,7 +287,7 @@ func TestCorrupt(t *testing.T) {
 	j = mustOpen(t, path, Options{})
 	_, err = j.Read(t.Context(), "r", 0, 0)
 	wantLocalStorage(t, err, path, "is damaged")
-	err = j.Append(t.Context(), headOf("r"), recordsOf(501, 1))
+	err = j.Append(t.Context(), journal.Entry{Head: headOf("r"), Records: recordsOf(501, 1)})
 	wantLocalStorage(t, err, path, "is damaged")
 }
 
@@ -259,7 +303,7 @@ func TestManyHandlesCreate(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if err := j.Append(t.Context(), headOf(fmt.Sprint(n)), recordsOf(1, 1)); err != nil {
+				if err := j.Append(t.Context(), journal.Entry{Head: headOf(fmt.Sprint(n)), Records: recordsOf(1, 1)}); err != nil {
 					t.Error(err)
 				}
 				if err := j.Close(); err != nil {

@@ -160,16 +160,30 @@ func (p *pool) heads(ctx context.Context, q journal.Query) (_ []journal.Head, er
 }
 
 // selectHeads names only the columns that q restricts, so that SQLite can pick
-// their index.
+// their index. A session has few runs, an owner may have many: with a session
+// the other columns are only compared (a column after a plus is never looked
+// up).
 func selectHeads(q journal.Query) (query string, args []any) {
 	var where []string
-	for _, c := range []struct{ column, value string }{
-		{"session", q.Session}, {"user", q.User}, {"tenant", q.Tenant},
-	} {
-		if c.value != "" {
-			where = append(where, c.column+" = ?")
-			args = append(args, c.value)
-		}
+	compare := ""
+	restrict := func(column, value string) {
+		where = append(where, compare+column+" = ?")
+		args = append(args, value)
+	}
+	if q.Session != "" {
+		restrict("session", q.Session)
+		compare = "+"
+	}
+	if q.Owner != nil {
+		restrict("tenant", q.Owner.Tenant)
+		restrict("user", q.Owner.User)
+		compare = "+"
+	}
+	if q.User != "" {
+		restrict("user", q.User)
+	}
+	if q.Tenant != "" {
+		restrict("tenant", q.Tenant)
 	}
 	query = `SELECT ` + headColumns + ` FROM runs`
 	if len(where) > 0 {

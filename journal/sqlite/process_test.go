@@ -128,14 +128,14 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	if got := c.line(); got != "locked" {
 		t.Fatalf("the other process printed %q", got)
 	}
-	err := hasty.Append(t.Context(), headOf("r"), recordsOf(3, 2))
+	err := hasty.Append(t.Context(), journal.Entry{Head: headOf("r"), Records: recordsOf(3, 2)})
 	wantCode(t, err, kernel.CodeLocalStorage)
 	if !strings.Contains(err.Error(), path+" is locked by another program") {
 		t.Errorf("the message says nothing of the lock: %v", err)
 	}
 	wantRecords(t, hasty, "r", 2) // and a lock for writing holds up no reader
 
-	waits := newRequest(&journal.Head{Run: "w", StartedAt: time.Unix(1, 0), UpdatedAt: time.Unix(1, 0)}, recordsOf(1, 2))
+	waits := requestOf("w", 1, 2)
 	if err := patient.writer.enqueue(waits); err != nil {
 		t.Fatal(err)
 	}

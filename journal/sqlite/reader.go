@@ -43,7 +43,7 @@ func OpenReader(ctx context.Context, path string, o Options) (*Reader, error) {
 
 // readable reports why the file cannot be read as it is.
 func (f file) readable(ctx context.Context, o Options) error {
-	exists, err := f.stat()
+	_, exists, err := f.stat()
 	if err != nil {
 		return err
 	}

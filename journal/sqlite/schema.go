@@ -40,6 +40,7 @@ CREATE TABLE runs (
 CREATE INDEX runs_by_start   ON runs (started_at, run);
 CREATE INDEX runs_by_tenant  ON runs (tenant, started_at, run);
 CREATE INDEX runs_by_user    ON runs (user, started_at, run);
+CREATE INDEX runs_by_owner   ON runs (tenant, user, started_at, run);
 CREATE INDEX runs_by_session ON runs (session, started_at, run);
 
 CREATE TABLE events (

@@ -1,7 +1,8 @@
 // Package sqlite keeps the journal in one SQLite file.
 //
 // The file is in WAL mode with synchronous=FULL: an append that returned nil
-// survives a crash of the process and of the machine. All appends of a process
+// survives a crash of the process and of the machine, and so do the names of the
+// file and of its folders. All appends of a process
 // go through one connection, whose goroutine commits those that wait together
 // (group commit), since one fsync costs as much as hundreds of rows. Reads have
 // their own connections and never wait for a writer.
@@ -80,7 +81,7 @@ func Open(ctx context.Context, path string, o Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.create(); err != nil {
+	if err := f.create(syncFolder); err != nil {
 		return nil, err
 	}
 	// A look through a connection that cannot write comes first: one that can
@@ -106,14 +107,14 @@ func Open(ctx context.Context, path string, o Options) (*Journal, error) {
 // append no longer stops it, and Append returns what came of it, within the
 // time that a commit takes (at most BusyTimeout longer while another process
 // holds the file).
-func (j *Journal) Append(ctx context.Context, head journal.Head, records []journal.Record) error {
+func (j *Journal) Append(ctx context.Context, e journal.Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := journal.Check(&head, records); err != nil {
+	if err := journal.Check(&e); err != nil {
 		return err
 	}
-	return j.writer.append(ctx, newRequest(&head, records))
+	return j.writer.append(ctx, newRequest(&e))
 }
 
 // Close waits for appends and reads under way, then closes the file. When no

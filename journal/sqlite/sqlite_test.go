@@ -129,7 +129,7 @@ func recordsOf(seq int64, n int) []journal.Record {
 
 func mustAppend(t testing.TB, j *Journal, run string, seq int64, n int) {
 	t.Helper()
-	if err := j.Append(t.Context(), headOf(run), recordsOf(seq, n)); err != nil {
+	if err := j.Append(t.Context(), journal.Entry{Head: headOf(run), Records: recordsOf(seq, n)}); err != nil {
 		t.Fatalf("append to %s from %d: %v", run, seq, err)
 	}
 }

@@ -20,16 +20,15 @@ const (
 // request is an append on its way. Only the writer's goroutine touches it
 // after it was queued.
 type request struct {
-	head    *journal.Head
-	records []journal.Record
-	size    int        // bytes of payloads and contents
-	done    chan error // its outcome, once; never blocks the writer
+	*journal.Entry
+	size int        // bytes of payloads and contents
+	done chan error // its outcome, once; never blocks the writer
 }
 
-func newRequest(head *journal.Head, records []journal.Record) *request {
-	r := &request{head: head, records: records, done: make(chan error, 1)}
-	for i := range records {
-		r.size += len(records[i].Payload) + len(records[i].Content)
+func newRequest(e *journal.Entry) *request {
+	r := &request{Entry: e, done: make(chan error, 1)}
+	for i := range e.Records {
+		r.size += len(e.Records[i].Payload) + len(e.Records[i].Content)
 	}
 	return r
 }

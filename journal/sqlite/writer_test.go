@@ -14,8 +14,7 @@ import (
 
 // requestOf is an append that a test queues itself.
 func requestOf(run string, seq int64, n int) *request {
-	head := headOf(run)
-	return newRequest(&head, recordsOf(seq, n))
+	return newRequest(&journal.Entry{Head: headOf(run), Records: recordsOf(seq, n)})
 }
 
 // enqueueWhileLocked queues requests while another connection holds the lock,
@@ -79,7 +78,7 @@ func TestCloseDrains(t *testing.T) {
 	}
 	for _, r := range requests {
 		if err := <-r.done; err != nil {
-			t.Fatalf("%s: %v", r.head.Run, err)
+			t.Fatalf("%s: %v", r.Head.Run, err)
 		}
 	}
 	heads, err := mustOpen(t, path, Options{}).Heads(t.Context(), journal.Query{})
@@ -122,7 +121,7 @@ func TestOutcomesInOneBatch(t *testing.T) {
 	j := mustOpen(t, path, Options{})
 	mustAppend(t, j, "old", 1, 2)
 	stranger := requestOf("old", 3, 1)
-	stranger.head.Tenant = "another"
+	stranger.Head.Tenant = "another"
 	cases := []struct {
 		request *request
 		want    kernel.Code
@@ -188,11 +187,11 @@ func TestDiskFull(t *testing.T) {
 	for i := range big {
 		big[i].Content = make([]byte, 100_000)
 	}
-	err := j.Append(t.Context(), headOf("r"), big)
+	err := j.Append(t.Context(), journal.Entry{Head: headOf("r"), Records: big})
 	wantLocalStorage(t, err, path, "its disk is full")
 	wantRecords(t, j, "r", 1)
 	mustExec(t, j.writer.conn, "PRAGMA max_page_count = 1000000")
-	if err := j.Append(t.Context(), headOf("r"), big); err != nil {
+	if err := j.Append(t.Context(), journal.Entry{Head: headOf("r"), Records: big}); err != nil {
 		t.Error(err)
 	}
 	wantRecords(t, j, "r", 4)
@@ -241,7 +240,7 @@ func TestCancelledAnywhere(t *testing.T) {
 			run := fmt.Sprintf("run-%d", n)
 			ctx, cancel := context.WithCancel(t.Context())
 			go cancel()
-			err := j.Append(ctx, headOf(run), recordsOf(1, 2))
+			err := j.Append(ctx, journal.Entry{Head: headOf(run), Records: recordsOf(1, 2)})
 			if err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", run, err)
 			}
@@ -257,10 +256,22 @@ func TestCancelledAnywhere(t *testing.T) {
 // The queries of lists use the indexes: no table is sorted or read whole.
 func TestListsUseIndexes(t *testing.T) {
 	j := mustOpen(t, newPath(t), Options{})
-	for _, q := range []journal.Query{
-		{}, {Tenant: "t"}, {User: "u"}, {Session: "s"}, {Tenant: "t", User: "u"}, {Tenant: "t", User: "u", Session: "s", Limit: 5},
+	owner := &journal.Owner{Tenant: "t", User: "u"}
+	for _, c := range []struct {
+		query journal.Query
+		index string
+	}{
+		{journal.Query{}, "runs_by_start"},
+		{journal.Query{Tenant: "t"}, "runs_by_tenant"},
+		{journal.Query{User: "u"}, "runs_by_user"},
+		{journal.Query{Session: "s"}, "runs_by_session"},
+		{journal.Query{Tenant: "t", User: "u"}, "runs_by_owner"},
+		{journal.Query{Owner: owner}, "runs_by_owner"},
+		{journal.Query{Owner: owner, Tenant: "t", User: "u"}, "runs_by_owner"},
+		{journal.Query{Owner: owner, Session: "s"}, "runs_by_session"},
+		{journal.Query{Tenant: "t", User: "u", Session: "s", Limit: 5}, "runs_by_session"},
 	} {
-		query, args := selectHeads(q)
+		query, args := selectHeads(c.query)
 		rows, err := j.db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
 		if err != nil {
 			t.Fatal(err)
@@ -277,8 +288,9 @@ func TestListsUseIndexes(t *testing.T) {
 		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(plan.String(), "USING INDEX") || strings.Contains(plan.String(), "TEMP B-TREE") {
-			t.Errorf("%+v:\n%s", q, &plan)
+		if !strings.Contains(plan.String(), "USING INDEX "+c.index+" ") && !strings.Contains(plan.String(), "USING INDEX "+c.index+"\n") ||
+			strings.Contains(plan.String(), "TEMP B-TREE") {
+			t.Errorf("%+v, want the index %s:\n%s", c.query, c.index, &plan)
 		}
 	}
 }
