@@ -15,15 +15,12 @@
 //
 // # Which step is played
 //
-// The history itself says how far a conversation is: each assistant message in
-// it is one reply of the script that was taken. So a script that many runs
-// share needs no session, a run goes on at the same place after a restart, and
-// a second question of a session is answered by the steps that follow.
-//
-// Failures and replies that the output limit cut leave no message behind. How
-// many of them were played is remembered for the message that the request ends
-// with: all attempts of one turn end with the same *kernel.Message, and no
-// other run has it. It is held weakly, so that what is remembered goes away
-// with the conversation. After a restart the failures of a turn are played
-// again.
+// The request itself says how far a conversation is. Each assistant message of
+// its history is one reply of the script that was taken, together with the
+// steps before that reply. Failures and replies that the output limit cut leave
+// no message behind: the request's attempt says how many of them were played
+// since. So a script that many runs share needs no memory of them, and a run
+// goes on at the same place after a restart. A second question of a session is
+// answered by the steps that follow; where the run before it ended without a
+// reply, its failures are played again.
 package script

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-	"weak"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
@@ -25,14 +23,11 @@ type Config struct {
 	MaxTokensCap int            // default 16,384, or MaxTokens
 }
 
-// Model plays a script. It is safe for concurrent use, and conversations do
-// not disturb one another.
+// Model plays a script. It holds nothing of what it played: it is safe for
+// concurrent use, and conversations do not disturb one another.
 type Model struct {
 	info   model.Info
 	script *Script
-
-	mu     sync.Mutex
-	played map[weak.Pointer[kernel.Message]]int // steps without a trace, by the last message
 }
 
 var _ model.Model = (*Model)(nil)
@@ -63,14 +58,13 @@ func New(c Config) (*Model, error) {
 			MaxTokens: c.MaxTokens, MaxTokensCap: c.MaxTokensCap, Scripted: true,
 		},
 		script: c.Script,
-		played: map[weak.Pointer[kernel.Message]]int{},
 	}, nil
 }
 
 // Info describes the model.
 func (m *Model) Info() model.Info { return m.info }
 
-// Call plays the step that the request's history is at. Past the last step,
+// Call plays the step that the request's history and its attempt are at. Past the last step,
 // and where no alternative of a step fits, it is a failure of kind request.
 func (m *Model) Call(ctx context.Context, req *model.Request, watch func(model.Delta)) (*model.Reply, error) {
 	if ctx.Err() != nil {
@@ -97,42 +91,21 @@ func (m *Model) Call(ctx context.Context, req *model.Request, watch func(model.D
 	return step.reply(), nil
 }
 
-// next chooses the step, and remembers it when it leaves no trace in the
-// history.
+// next chooses the step.
 func (m *Model) next(req *model.Request) (*Step, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	index := m.script.start(replies(req))
-	var last weak.Pointer[kernel.Message]
-	if n := len(req.Messages); n > 0 {
-		last = weak.Make(req.Messages[n-1].Message)
-		index += m.played[last]
-	}
+	index := m.script.position(replies(req), req.Attempt)
 	if index >= len(m.script.Steps) {
 		return nil, &model.Error{Kind: kernel.FailRequest, Message: fmt.Sprintf("the script is at its end: it has %d steps", len(m.script.Steps))}
 	}
 	step := &m.script.Steps[index]
-	if len(step.Any) > 0 {
-		i := slices.IndexFunc(step.Any, func(s Step) bool { return s.If.holds(req) })
-		if i < 0 {
-			return nil, &model.Error{Kind: kernel.FailRequest, Message: fmt.Sprintf("no alternative of step %d of the script fits the request", index+1)}
-		}
-		step = &step.Any[i]
+	if len(step.Any) == 0 {
+		return step, nil
 	}
-	if !step.leaves() && len(req.Messages) > 0 {
-		m.forget()
-		m.played[last]++
+	i := slices.IndexFunc(step.Any, func(s Step) bool { return s.If.holds(req) })
+	if i < 0 {
+		return nil, &model.Error{Kind: kernel.FailRequest, Message: fmt.Sprintf("no alternative of step %d of the script fits the request", index+1)}
 	}
-	return step, nil
-}
-
-// forget drops what was remembered of conversations that are gone.
-func (m *Model) forget() {
-	for p := range m.played {
-		if p.Value() == nil {
-			delete(m.played, p)
-		}
-	}
+	return &step.Any[i], nil
 }
 
 // replies is the number of assistant messages in the history.

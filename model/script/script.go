@@ -25,9 +25,9 @@ type Step struct {
 	Text      string `yaml:"text"`
 	Reasoning string `yaml:"reasoning"` // private
 	Calls     []Call `yaml:"calls"`
-	// Stop is the reply's stop reason: end, calls, length, content_filter,
-	// refusal, absent or other:NAME. Empty: calls when there are calls, else
-	// end.
+	// Stop is the reply's stop reason: end, calls, length, window,
+	// content_filter, refusal, absent or other:NAME. Empty: calls when there
+	// are calls, else end.
 	Stop  kernel.StopReason `yaml:"stop"`
 	Usage *Usage            `yaml:"usage"` // nil: none is reported
 
@@ -77,18 +77,21 @@ func (s *Step) leaves() bool {
 	return s.Fail == nil && !s.Hang && s.Stop != kernel.StopLength
 }
 
-// start is the index of the first step after n replies that entered the
-// history.
-func (s *Script) start(n int) int {
-	for i := range s.Steps {
-		if n == 0 {
-			return i
-		}
+// position is the index of the step for a request whose history holds so many
+// replies, at this attempt of it, from 1. Each attempt passes one step that
+// leaves nothing behind; none passes a reply, which an attempt that lost it gets
+// again.
+func (s *Script) position(replies, attempt int) int {
+	i := 0
+	for ; replies > 0 && i < len(s.Steps); i++ {
 		if s.Steps[i].leaves() {
-			n--
+			replies--
 		}
 	}
-	return len(s.Steps)
+	for ; attempt > 1 && i < len(s.Steps) && !s.Steps[i].leaves(); attempt-- {
+		i++
+	}
+	return i
 }
 
 // Validate reports the first step that cannot be played, as CONFIGURATION.
@@ -159,10 +162,10 @@ func (s *Step) validateAnswer() *kernel.Error {
 		return s.Fail.validate()
 	}
 	switch s.Stop {
-	case "", absent, kernel.StopEnd, kernel.StopCalls, kernel.StopLength, kernel.StopFilter, kernel.StopRefusal:
+	case "", absent, kernel.StopEnd, kernel.StopCalls, kernel.StopLength, kernel.StopWindow, kernel.StopFilter, kernel.StopRefusal:
 	default:
 		if !strings.HasPrefix(string(s.Stop), "other:") {
-			return invalid(fmt.Sprintf("unknown stop %.40q", s.Stop), "one of end, calls, length, content_filter, refusal, absent, other:NAME")
+			return invalid(fmt.Sprintf("unknown stop %.40q", s.Stop), "one of end, calls, length, window, content_filter, refusal, absent, other:NAME")
 		}
 	}
 	if u := s.Usage; u != nil && min(u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.InputTokens-u.CacheReadTokens-u.CacheWriteTokens) < 0 {
@@ -178,13 +181,13 @@ func (f *Fail) validate() *kernel.Error {
 			return invalid("a failure of kind status needs a status from 400 to 599", "write fail: {kind: status, status: 529}")
 		}
 	case kernel.FailConnection, kernel.FailTimeout, kernel.FailCut, kernel.FailQuota, kernel.FailContext,
-		kernel.FailInvalid, kernel.FailTooLarge, kernel.FailAborted, kernel.FailRequest, kernel.FailInternal:
+		kernel.FailFilter, kernel.FailInvalid, kernel.FailTooLarge, kernel.FailAborted, kernel.FailRequest, kernel.FailInternal:
 		if f.Status != 0 && (f.Status < 100 || f.Status > 599) {
 			return invalid("a failure's status must be an HTTP status", "from 100 to 599")
 		}
 	default:
 		return invalid(fmt.Sprintf("unknown kind of failure %.40q", f.Kind),
-			"one of status, connection, timeout, cut, quota, context_too_long, invalid_response, response_too_large, aborted, request, internal")
+			"one of status, connection, timeout, cut, quota, context_too_long, content_filter, invalid_response, response_too_large, aborted, request, internal")
 	}
 	if f.RetryAfter != nil && *f.RetryAfter < 0 {
 		return invalid("retry_after is negative", "write a duration such as 1.5s")

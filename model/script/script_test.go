@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -64,6 +63,7 @@ type conversation struct {
 	t       *testing.T
 	model   model.Model
 	history []model.Message
+	attempt int // of the request that is out
 }
 
 func start(t *testing.T, m model.Model, question string) *conversation {
@@ -74,6 +74,7 @@ func start(t *testing.T, m model.Model, question string) *conversation {
 
 func (c *conversation) say(m kernel.Message) {
 	c.history = append(c.history, model.Message{Message: &m})
+	c.attempt = 0
 }
 
 func (c *conversation) result(call, text string) {
@@ -81,7 +82,8 @@ func (c *conversation) result(call, text string) {
 }
 
 func (c *conversation) try() (*model.Reply, error) {
-	return c.model.Call(c.t.Context(), &model.Request{Messages: c.history}, nil)
+	c.attempt++
+	return c.model.Call(c.t.Context(), &model.Request{Messages: c.history, Attempt: c.attempt}, nil)
 }
 
 func (c *conversation) reply() *model.Reply {
@@ -178,16 +180,37 @@ func TestAttempts(t *testing.T) {
 }
 
 // A history from a journal goes on where it was, with a model that never saw
-// its beginning.
+// its beginning, in the middle of a turn's attempts too.
 func TestAfterARestart(t *testing.T) {
-	steps := []script.Step{{Fail: &script.Fail{Kind: kernel.FailCut}}, {Text: "first"}, {Text: "second"}}
+	cut := script.Step{Fail: &script.Fail{Kind: kernel.FailCut}}
+	steps := []script.Step{cut, cut, {Text: "first"}, {Text: "second"}}
 	c := start(t, play(t, steps...), "hi")
 	c.fails(kernel.FailCut)
-	c.reply()
+	c.model = play(t, steps...)
+	c.fails(kernel.FailCut)
+	c.model = play(t, steps...)
+	if got := text(c.reply()); got != "first" {
+		t.Errorf("reply %q", got)
+	}
 	c.model = play(t, steps...)
 	c.say(kernel.Message{Role: kernel.RoleUser})
 	if got := text(c.reply()); got != "second" {
 		t.Errorf("reply %q", got)
+	}
+}
+
+// The same request is answered the same, by whichever model asks the script.
+func TestTheSameRequest(t *testing.T) {
+	m := play(t, script.Step{Fail: &script.Fail{Kind: kernel.FailTimeout}}, script.Step{Text: "x"})
+	for range 3 {
+		c := start(t, m, "hi")
+		c.fails(kernel.FailTimeout)
+		c.attempt = 0
+		c.fails(kernel.FailTimeout)
+		c.attempt = 7
+		if got := text(c.reply()); got != "x" {
+			t.Errorf("reply %q", got)
+		}
 	}
 }
 
@@ -223,18 +246,6 @@ func TestConcurrentConversations(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-func TestWhatIsRememberedGoesAway(t *testing.T) {
-	m := play(t, script.Step{Fail: &script.Fail{Kind: kernel.FailCut}}, script.Step{Text: "x"})
-	for range 100 {
-		start(t, m, "hi").fails(kernel.FailCut)
-	}
-	runtime.GC()
-	start(t, m, "hi").fails(kernel.FailCut) // looks through what there is
-	if n := m.Remembered(); n > 2 {
-		t.Errorf("%d conversations are remembered", n)
-	}
 }
 
 func TestAlternatives(t *testing.T) {
@@ -285,7 +296,7 @@ func TestTheEndOfTheContextBetweenDeltas(t *testing.T) {
 func TestStops(t *testing.T) {
 	for stop, want := range map[kernel.StopReason]kernel.StopReason{
 		"": kernel.StopEnd, "absent": kernel.StopAbsent, "content_filter": kernel.StopFilter,
-		"refusal": kernel.StopRefusal, "calls": kernel.StopCalls, "other:paused": "other:paused",
+		"window": kernel.StopWindow, "refusal": kernel.StopRefusal, "calls": kernel.StopCalls, "other:paused": "other:paused",
 	} {
 		if r := start(t, play(t, script.Step{Text: "x", Stop: stop}), "hi").reply(); r.Stop != want {
 			t.Errorf("stop %q became %q", stop, r.Stop)
