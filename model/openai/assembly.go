@@ -36,36 +36,33 @@ func (a *assembly) blame(fault string) {
 
 // delta adds a whole message or a piece of one.
 func (a *assembly) delta(d *delta, whole bool) {
-	a.content(d.Content)
-	a.refused(d.Refusal)
-	a.reasoning.WriteString(d.Reasoning)
-	for i := range d.ToolCalls {
-		a.blame(a.calls.add(&d.ToolCalls[i], whole))
+	a.content(d.content)
+	a.refused(d.refusal)
+	a.reasoning.WriteString(d.reasoning)
+	for i := range d.toolCalls {
+		a.blame(a.calls.add(&d.toolCalls[i], whole))
 	}
-	if d.Legacy != nil {
-		a.blame(a.calls.addLegacy(d.Legacy))
+	if d.legacy != nil {
+		a.blame(a.calls.addLegacy(d.legacy))
 	}
 }
 
 // Report A35: content is a string, or an array of typed parts.
-func (a *assembly) content(raw json.RawMessage) {
+func (a *assembly) content(v transport.Value) {
 	switch {
-	case len(raw) == 0 || string(raw) == "null":
-	case raw[0] == '"':
-		a.say(transport.Unquote(raw))
-	case raw[0] == '[':
-		var parts []json.RawMessage
-		if json.Unmarshal(raw, &parts) == nil {
-			for _, p := range parts {
-				a.part(p)
-			}
+	case v.Null():
+	case v[0] == '"':
+		a.say(transport.Unquote(v))
+	case v[0] == '[':
+		for p := range v.Elements {
+			a.part(p)
 		}
 	default:
 		a.blame("the content of the reply is neither text nor parts")
 	}
 }
 
-func (a *assembly) part(raw json.RawMessage) {
+func (a *assembly) part(raw transport.Value) {
 	var p struct {
 		Type    string `json:"type"`
 		Text    string `json:"text"`

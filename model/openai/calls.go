@@ -2,7 +2,6 @@ package openai
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -21,7 +20,7 @@ type calls struct {
 }
 
 type openCall struct {
-	index *int
+	index *int64
 	id    string
 	name  string
 	args  strings.Builder
@@ -30,7 +29,7 @@ type openCall struct {
 // add adds a fragment, or a whole call of a plain answer, and returns what is
 // contradictory about it, if anything.
 func (c *calls) add(f *fragment, whole bool) (fault string) {
-	if f.Type != "" && f.Type != "function" {
+	if f.kind != "" && f.kind != "function" {
 		return "a call is of an unknown type"
 	}
 	if !whole && f.empty() {
@@ -46,14 +45,14 @@ func (c *calls) add(f *fragment, whole bool) (fault string) {
 		if len(c.open) == maxCalls {
 			return "the reply has too many calls"
 		}
-		to = &openCall{index: f.Index}
+		to = &openCall{index: f.index}
 		c.open = append(c.open, to)
 	}
-	return to.add(f.ID, &f.Function)
+	return to.add(f.id, &f.function)
 }
 
 func (f *fragment) empty() bool {
-	return f.ID == "" && f.Function.Name == "" && arguments(f.Function.Arguments) == ""
+	return f.id == "" && f.function.name == "" && arguments(f.function.arguments) == ""
 }
 
 // find returns the call that a fragment continues, or nil when it begins one.
@@ -72,15 +71,15 @@ func (c *calls) find(f *fragment) (*openCall, string) {
 		}
 	}
 	switch {
-	case f.Index == nil && f.ID == "" && f.Function.Name != "":
+	case f.index == nil && f.id == "" && f.function.name != "":
 		return nil, ""
 	case matches == 1:
 		return found, ""
 	case matches > 1:
 		return nil, "a fragment may belong to more than one call"
-	case f.Function.Name == "" && f.ID == "" && f.Index == nil:
+	case f.function.name == "" && f.id == "" && f.index == nil:
 		return nil, "a fragment belongs to no call"
-	case f.Function.Name == "" && f.ID != "" && f.Index != nil && c.has(*f.Index):
+	case f.function.name == "" && f.id != "" && f.index != nil && c.has(*f.index):
 		return nil, "a call has two ids"
 	}
 	return nil, ""
@@ -88,21 +87,21 @@ func (c *calls) find(f *fragment) (*openCall, string) {
 
 // mayBe tells whether nothing in f speaks against its being a piece of o.
 func (o *openCall) mayBe(f *fragment) bool {
-	if f.Index != nil && (o.index == nil || *o.index != *f.Index) {
+	if f.index != nil && (o.index == nil || *o.index != *f.index) {
 		return false
 	}
 	// A call that has no id yet takes one by its index.
-	return f.ID == "" || o.id == f.ID || o.id == "" && f.Index != nil
+	return f.id == "" || o.id == f.id || o.id == "" && f.index != nil
 }
 
-func (c *calls) has(index int) bool {
+func (c *calls) has(index int64) bool {
 	return slices.ContainsFunc(c.open, func(o *openCall) bool { return o.index != nil && *o.index == index })
 }
 
 // Report A06: the wire's older form knows one call, without an id.
 func (c *calls) addLegacy(f *function) string {
 	if c.legacy == nil {
-		if f.Name == "" && arguments(f.Arguments) == "" {
+		if f.name == "" && arguments(f.arguments) == "" {
 			return ""
 		}
 		c.legacy = &openCall{}
@@ -117,10 +116,10 @@ func (o *openCall) add(id string, f *function) string {
 		o.id = id
 	}
 	if o.name == "" {
-		o.name = f.Name
+		o.name = f.name
 	}
-	o.args.WriteString(arguments(f.Arguments))
-	if f.Name != "" && f.Name != o.name {
+	o.args.WriteString(arguments(f.arguments))
+	if f.name != "" && f.name != o.name {
 		return "a call has two names"
 	}
 	return ""
@@ -129,7 +128,7 @@ func (o *openCall) add(id string, f *function) string {
 // arguments returns the text of a call's arguments, byte for byte. Report A07:
 // null and absent are "". Some servers send the object itself in place of its
 // text.
-func arguments(raw json.RawMessage) string {
+func arguments(raw transport.Value) string {
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
 	}

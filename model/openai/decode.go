@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 
@@ -10,45 +9,10 @@ import (
 	"github.com/holdfast-run/holdfast/model/internal/transport"
 )
 
-// answer is a plain answer, or one chunk of a streamed one.
-type answer struct {
-	Choices []choice        `json:"choices"`
-	Usage   json.RawMessage `json:"usage"`
-	Error   *problem        `json:"error"`
-}
-
-type choice struct {
-	Index        int    `json:"index"`
-	Message      delta  `json:"message"` // plain
-	Delta        delta  `json:"delta"`   // streamed
-	FinishReason string `json:"finish_reason"`
-}
-
-type delta struct {
-	Content   json.RawMessage `json:"content"` // a string, or an array of parts
-	Refusal   string          `json:"refusal"`
-	Reasoning string          `json:"reasoning_content"`
-	ToolCalls []fragment      `json:"tool_calls"`
-	Legacy    *function       `json:"function_call"`
-}
-
-// fragment is a call, or a piece of one. An absent index is not 0.
-type fragment struct {
-	Index    *int     `json:"index"`
-	ID       string   `json:"id"`
-	Type     string   `json:"type"`
-	Function function `json:"function"`
-}
-
-type function struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-}
-
 // readStream reads a streamed answer to its end: [DONE], or the end of the
 // stream once a finish reason was seen.
 func (a *assembly) readStream(r io.Reader) error {
-	var v answer
+	var in reader
 	for ev, err := range transport.Events(r) {
 		if err != nil {
 			return a.broken(err)
@@ -56,15 +20,11 @@ func (a *assembly) readStream(r io.Reader) error {
 		if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
 			return nil
 		}
-		// The choices' memory serves each chunk. It is cleared, since the decoder
-		// leaves what an element held before and the chunk does not name.
-		clear(v.Choices)
-		v = answer{Choices: v.Choices[:0]}
-		fault, err := transport.Decode(ev.Data, &v)
-		if err != nil {
+		v, ok := transport.Parse(ev.Data)
+		if !ok {
 			return transport.Invalid("a chunk of the answer is no JSON")
 		}
-		if err := a.take(&v, fault); err != nil {
+		if err := a.take(in.read(v)); err != nil {
 			return err
 		}
 	}
@@ -93,63 +53,78 @@ func (a *assembly) readPlain(x *transport.Exchange) error {
 }
 
 func (a *assembly) plain(data []byte) error {
-	var v answer
-	fault, err := transport.Decode(data, &v)
-	switch {
-	case err != nil && transport.EndsEarly(data):
-		return transport.Cut()
-	case err != nil:
+	v, ok := transport.Parse(data)
+	if !ok {
+		if transport.EndsEarly(data) {
+			return transport.Cut()
+		}
 		return transport.Invalid("the answer is no JSON")
-	case v.Choices == nil && v.Error.empty():
+	}
+	var in reader
+	ans := in.read(v)
+	if ans.choices == nil && ans.problem.empty() {
 		return transport.Invalid("the answer has no choices")
 	}
-	return a.take(&v, fault)
+	return a.take(ans)
 }
 
 // take adds a plain answer or a chunk to the reply.
-func (a *assembly) take(v *answer, fault string) error {
-	if !v.Error.empty() {
-		return v.Error.failure(0)
+func (a *assembly) take(v *answer) error {
+	if !v.problem.empty() {
+		return v.problem.failure(0)
 	}
-	a.blame(fault)
-	if u := usageOf(v.Usage); u != nil {
+	a.blame(v.fault)
+	if u := usageOf(v.usage); u != nil {
 		a.usage = u // cumulative where it comes more than once
 	}
-	if len(v.Choices) > 1 {
+	if len(v.choices) > 1 {
 		a.blame("the reply has more than one choice")
 	}
-	for i := range v.Choices {
-		c := &v.Choices[i]
-		if c.Index != 0 {
+	for i := range v.choices {
+		c := &v.choices[i]
+		if c.index != 0 {
 			a.blame("the reply has more than one choice")
 			continue
 		}
 		a.chosen = true
-		a.delta(&c.Message, true)
-		a.delta(&c.Delta, false)
-		a.finished(c.FinishReason)
+		a.delta(&c.message, true)
+		a.delta(&c.delta, false)
+		a.finished(c.finishReason)
 	}
 	return nil
 }
 
 // usageOf returns nil for a usage that is absent or cannot be true.
-func usageOf(raw json.RawMessage) *kernel.Usage {
-	if len(raw) == 0 {
+func usageOf(v transport.Value) *kernel.Usage {
+	var prompt, completion, details, cached transport.Value
+	for name, m := range v.Members {
+		switch string(name) {
+		case "prompt_tokens":
+			prompt = m
+		case "completion_tokens":
+			completion = m
+		case "prompt_tokens_details":
+			details = m
+		}
+	}
+	for name, m := range details.Members {
+		if string(name) == "cached_tokens" {
+			cached = m
+		}
+	}
+	if prompt.Null() {
 		return nil
 	}
-	var u struct {
-		Prompt     *int64 `json:"prompt_tokens"`
-		Completion int64  `json:"completion_tokens"`
-		Details    struct {
-			Cached int64 `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
+	var counts [3]int64
+	for i, n := range []transport.Value{prompt, completion, cached} {
+		var ok bool
+		if counts[i], ok = n.Int(); !ok {
+			return nil
+		}
 	}
-	if json.Unmarshal(raw, &u) != nil || u.Prompt == nil {
-		return nil
-	}
-	if _, ok := transport.Tokens(*u.Prompt, u.Completion, u.Details.Cached); !ok {
+	if _, ok := transport.Tokens(counts[:]...); !ok {
 		return nil
 	}
 	// The cached tokens are among the prompt's.
-	return &kernel.Usage{Input: *u.Prompt, Output: u.Completion, CacheRead: min(u.Details.Cached, *u.Prompt)}
+	return &kernel.Usage{Input: counts[0], Output: counts[1], CacheRead: min(counts[2], counts[0])}
 }

@@ -131,7 +131,7 @@ func (m *Model) EncodeMessage(msg *kernel.Message) ([]byte, error) {
 		if len(msg.Blocks) != 1 || msg.Blocks[0].Kind != kernel.BlockResult || msg.Blocks[0].CallID == "" {
 			return nil, transport.BadMessage("a tool message is one result with the id of its call")
 		}
-		b := transport.AppendString([]byte(`{"role":"tool","tool_call_id":`), msg.Blocks[0].CallID)
+		b := transport.AppendString([]byte(`{"role":"tool","tool_call_id":`), wireID(msg.Blocks[0].CallID))
 		b = append(b, `,"content":`...)
 		b = transport.AppendString(b, msg.Blocks[0].Text)
 		return append(b, '}'), nil
@@ -170,6 +170,13 @@ func (m *Model) encodeAssistant(msg *kernel.Message) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
+// maxID is the longest id of a call that the official endpoint takes.
+const maxID = 40
+
+func wireID(id string) string {
+	return transport.WireID(id, maxID, func(rune) bool { return true })
+}
+
 func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
 	if c.ID == "" || c.Name == "" {
 		return nil, transport.BadMessage("a call of the history has no id or no name")
@@ -182,7 +189,7 @@ func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
 		}
 	}
 	b = append(b, `{"id":`...)
-	b = transport.AppendString(b, c.ID)
+	b = transport.AppendString(b, wireID(c.ID))
 	b = append(b, `,"type":"function","function":{"name":`...)
 	b = transport.AppendString(b, c.Name)
 	b = append(b, `,"arguments":`...)

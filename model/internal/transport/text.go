@@ -189,17 +189,42 @@ func Decode(data []byte, v any) (fault string, err error) {
 	return "", err
 }
 
-// Unquote returns the text of a JSON string that Decode accepted, and "" for
-// any other value.
+// Unquote returns the text of a JSON string that Decode or Parse accepted, and
+// "" for any other value.
 func Unquote(raw []byte) string {
-	if len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : len(raw)-1])
+	if len(raw) < 2 || raw[0] != '"' {
+		return ""
+	}
+	inside := raw[1 : len(raw)-1]
+	if bytes.IndexByte(inside, '\\') < 0 {
+		return string(inside)
+	}
+	if s, ok := unescape(inside); ok {
+		return string(s)
 	}
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
 	}
 	return s
+}
+
+// unescape resolves the escapes of one character each, and gives up on one by
+// number.
+func unescape(s []byte) ([]byte, bool) {
+	out := make([]byte, 0, len(s))
+	for {
+		i := bytes.IndexByte(s, '\\')
+		if i < 0 {
+			return append(out, s...), true
+		}
+		at := strings.IndexByte(`"\/bfnrt`, s[i+1])
+		if at < 0 {
+			return nil, false
+		}
+		out = append(append(out, s[:i]...), "\"\\/\b\f\n\r\t"[at])
+		s = s[i+2:]
+	}
 }
 
 // EndsEarly tells JSON text that is cut off from text that is broken.
