@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -141,16 +139,12 @@ func appendResult(b []byte, r *kernel.Block) []byte {
 	return append(b, '}')
 }
 
-// wireID returns id, or, where another provider minted one that this wire
-// refuses, a name that is always the same for it. It goes only out: this
-// provider never sends such an id.
-func wireID(id string) string {
-	foreign := strings.IndexFunc(id, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
-	}) >= 0
-	if !foreign {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return "call_" + hex.EncodeToString(sum[:16])
+// maxID is the longest id of a call: this wire sets no limit, and the narrowest
+// host that speaks it takes 64 characters.
+const maxID = 64
+
+func wireID(id string) string { return transport.WireID(id, maxID, legalInID) }
+
+func legalInID(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,7 +57,25 @@ func histories() map[string][]*kernel.Message {
 	read := kernel.Call{ID: "call_1", Name: "read", Arguments: `{"path":"a"}`}
 	search := kernel.Call{ID: "call_2", Name: "search", Arguments: `{"id":9007199254740993}`}
 	toolOnly := &kernel.Message{Role: kernel.RoleAssistant, Blocks: []kernel.Block{{Kind: kernel.BlockCall, Call: &read}}}
+	// A runtime tells the calls of a session's runs apart by a suffix.
+	again := func(id, run string) (*kernel.Message, *kernel.Message) {
+		return assistant("", kernel.Call{ID: id + run, Name: "read", Arguments: `{"path":"a"}`}), resultMessage(id+run, "a", false)
+	}
+	first, firstResult := again("call_1", "_5feceb66")
+	second, secondResult := again("call_1", "_6b86b273")
+	minted, mintedResult := again("call_1_1", "_5feceb66")
+	mintedAgain, mintedAgainResult := again("call_1_1", "_6b86b273")
+	long := strings.Repeat("x", 200)
 	return map[string][]*kernel.Message{
+		"two runs of a session with one id": {userMessage("hi"), first, firstResult, assistant("done"),
+			userMessage("again"), second, secondResult},
+		"two runs of a session with minted ids": {userMessage("hi"), minted, mintedResult, assistant("done"),
+			userMessage("again"), mintedAgain, mintedAgainResult},
+		"long ids that begin alike": {userMessage("hi"),
+			assistant("Both.", kernel.Call{ID: long + "1", Name: "read", Arguments: `{}`}, kernel.Call{ID: long + "2", Name: "search", Arguments: `{}`}),
+			resultMessage(long+"1", "a", false), resultMessage(long+"2", "b", false)},
+		"an id of another wire": {userMessage("hi"), assistant("One.", kernel.Call{ID: "functions.read:0/中", Name: "read", Arguments: `{}`}),
+			resultMessage("functions.read:0/中", "a", false)},
 		"one question":          {userMessage("hi")},
 		"an answer, a question": {userMessage("hi"), assistant("hello"), userMessage("more")},
 		"two calls":             {userMessage("hi"), assistant("Both.", read, search), resultMessage("call_1", "a", false), resultMessage("call_2", "b", false)},
@@ -120,33 +139,45 @@ func testConversations(t *testing.T, f Factory) {
 }
 
 // checkSaid compares a history with what arrived, whatever messages the wire
-// joined. Blank text may be left out, and what replaces an empty result is the
-// adapter's choice.
+// joined. Blank text may be left out, and what replaces an empty result or
+// stands for an id that the wire refuses is the adapter's choice: ids are
+// compared by which call a result answers.
 func checkSaid(t *testing.T, history []*kernel.Message, got []stub.Message) {
 	t.Helper()
 	var want, arrived []string
+	wanted, sent := numbers{}, numbers{}
 	for _, m := range history {
 		for _, b := range m.Blocks {
 			switch b.Kind {
 			case kernel.BlockCall:
-				want = append(want, fmt.Sprint("call ", b.Call.ID, b.Call.Name, b.Call.Arguments))
+				want = append(want, fmt.Sprint("call ", wanted.of(b.Call.ID), b.Call.Name, b.Call.Arguments))
 			case kernel.BlockResult:
-				want = append(want, "result "+b.CallID)
+				want = append(want, fmt.Sprint("result ", wanted.of(b.CallID)))
 			}
 		}
 	}
 	for _, m := range got {
 		for _, c := range m.Calls {
-			arrived = append(arrived, fmt.Sprint("call ", c.ID, c.Name, c.Args))
+			arrived = append(arrived, fmt.Sprint("call ", sent.of(c.ID), c.Name, c.Args))
 		}
 		for _, r := range m.Results {
-			arrived = append(arrived, "result "+r.ID)
+			arrived = append(arrived, fmt.Sprint("result ", sent.of(r.ID)))
 		}
 	}
 	if diff := cmp.Diff(want, arrived); diff != "" {
 		t.Error(diff)
 	}
 	checkTexts(t, history, got)
+}
+
+// numbers are ids by the order in which they were first seen.
+type numbers map[string]int
+
+func (n numbers) of(id string) int {
+	if _, ok := n[id]; !ok {
+		n[id] = len(n)
+	}
+	return n[id]
 }
 
 // checkTexts compares the texts of the messages and of the results.

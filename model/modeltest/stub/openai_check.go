@@ -4,10 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 )
 
-// openAINames is the longest legal function name.
-const openAINames = 64
+// The longest function name and id of a call, in characters.
+const (
+	openAINames = 64
+	openAIIDs   = 40
+)
 
 // readOpenAI checks the body of a Chat Completions request and fills in req.
 func (h *Handler) readOpenAI(body []byte, req *Request) error {
@@ -232,6 +236,9 @@ func openAICallOf(raw json.RawMessage, at string) (Call, error) {
 	var call Call
 	if call.ID, _ = o.text("id"); call.ID == "" {
 		return Call{}, refuse("%s.id: must be given", at)
+	}
+	if n := utf8.RuneCountInString(call.ID); n > openAIIDs {
+		return Call{}, refuse("%s.id: string too long: %d characters, at most %d", at, n, openAIIDs)
 	}
 	if call.Name, _ = f.text("name"); !legalName(call.Name, openAINames) {
 		return Call{}, refuse("%s.function.name: must match ^[a-zA-Z0-9_-]{1,%d}$", at, openAINames)
