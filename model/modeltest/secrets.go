@@ -12,7 +12,8 @@ import (
 	"github.com/holdfast-run/holdfast/model/modeltest/stub"
 )
 
-// testSecrets: no key, header or body is in the text of an error or of a model.
+// testSecrets: no key, header or body is in the text of an error, of a fault or
+// of a model.
 func testSecrets(t *testing.T, f Factory) {
 	const key, header, body = "sk-KEYSECRET", "HEADERSECRET", "BODYSECRET"
 	planted := http.Header{"X-Request-Id": {header}, "Www-Authenticate": {header}, "Retry-After": {header}}
@@ -41,11 +42,17 @@ func testSecrets(t *testing.T, f Factory) {
 			f.both(t, func(t *testing.T, stream bool) {
 				b := f.start(t, Config{Stream: stream, Key: key}, stub.Options{})
 				b.srv.Play(step)
-				_, _, err := call(t, b.model, user(body))
-				if err == nil {
-					return // a reply: what it says is no error's text
+				r, _, err := call(t, b.model, user(body))
+				if err != nil {
+					tellsNothing(t, err, key, header, body)
+					return
 				}
-				tellsNothing(t, err, key, header, body)
+				// The reply is the provider's; its fault is ours to show.
+				for _, secret := range []string{key, header, body} {
+					if strings.Contains(r.Fault, secret) {
+						t.Errorf("the fault shows %s: %s", secret, r.Fault)
+					}
+				}
 			})
 		})
 	}
