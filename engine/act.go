@@ -131,7 +131,7 @@ func (x *Execution) toolCall(call kernel.Call, attempt int, key string) tool.Cal
 }
 
 func (x *Execution) runTool(c kernel.RunTool) Task {
-	t, _ := x.tools.Lookup(c.Call.Name) // its decision found it in the same set
+	t, _ := x.tools.Bind(c.Call.Name, c.Effect) // its decision found it in the same set
 	call := x.toolCall(c.Call, c.Attempt, c.Key)
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
 		begun := x.now()
@@ -140,7 +140,7 @@ func (x *Execution) runTool(c kernel.RunTool) Task {
 			return kernel.CallReturned{At: kernel.Time(ended.UnixNano()), Cmd: c.Cmd, Call: c.Call.ID, Result: out.Facts, Jitter: jitter(), Warnings: out.Warnings},
 				Content{Result: &Result{Text: out.Text, IsError: out.IsError, Data: out.Data, Elapsed: ended.Sub(begun)}}
 		}
-		return returned(x.border.Run(ctx, t, call, func(out tool.Outcome) { instead(returned(out)) }))
+		return returned(x.border.ExecuteInPlace(ctx, t, call, func(out tool.Outcome) { instead(returned(out)) }))
 	}
 }
 

@@ -26,9 +26,10 @@ func BenchmarkExecute(b *testing.B) {
 	large := ofEffect(kernel.Read, returning(tool.Result{Text: strings.Repeat("a line of text\n", 10_000)}, nil))
 	for name, tl := range map[string]tool.Tool{"small": small, "150KB": large} {
 		b.Run(name, func(b *testing.B) {
+			bound := bind(b, tl, `{}`)
 			b.ReportAllocs()
 			for b.Loop() {
-				if o := (tool.Border{}).Execute(b.Context(), tl, tool.Call{}); o.IsError {
+				if o := (tool.Border{}).Execute(b.Context(), bound, tool.Call{}); o.IsError {
 					b.Fatal(o.Text)
 				}
 			}
@@ -46,12 +47,13 @@ func BenchmarkCall(b *testing.B) {
 	}
 	set := newSet(b, tl)
 	args := json.RawMessage(`{"a":248,"b":15}`)
+	bound := bind(b, tl, string(args))
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := set.Check("pair", args); err != nil {
 			b.Fatal(err)
 		}
-		if o := (tool.Border{}).Execute(b.Context(), tl, tool.Call{Arguments: args}); o.IsError {
+		if o := (tool.Border{}).Execute(b.Context(), bound, tool.Call{Arguments: args}); o.IsError {
 			b.Fatal(o.Text)
 		}
 	}

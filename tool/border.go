@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -36,49 +37,59 @@ type returned struct {
 //
 // A panic, a timeout, an interruption or an error that t did not classify is
 // an error result for a read, and leaves anything else in doubt: a failure is
-// no proof that nothing happened. A result counts even when it comes after the
-// end of ctx, if it comes within the grace. A tool that ignores its context
-// for longer is abandoned: Execute returns, and the tool's goroutine runs on
-// until the tool ends by itself. It then still holds c, so c.Arguments must
-// never be changed.
-func (b Border) Execute(ctx context.Context, t Tool, c Call) Outcome {
-	done := make(chan Outcome, 2) // neither sender waits; the first one counts
+// no proof that nothing happened. A call whose ctx ended before it began is not
+// run, and did not happen. A result counts even when it comes after the end of
+// ctx, if it comes within the grace. A tool that ignores its context for longer
+// is abandoned: Execute returns, and the tool's goroutine runs on until the
+// tool ends by itself. It then still holds c, so c.Arguments must never be
+// changed.
+func (b Border) Execute(ctx context.Context, t Binding, c Call) Outcome {
+	done := make(chan Outcome, 2) // neither sender waits; both send the same
 	go func() {
-		done <- b.Run(ctx, t, c, func(o Outcome) { done <- o })
+		done <- b.ExecuteInPlace(ctx, t, c, func(o Outcome) { done <- o })
 	}()
 	return <-done
 }
 
-// Run is Execute on the caller's own goroutine, which stays with the tool until
-// it returns. For a tool that does not return to Run (it is abandoned, or ends
-// its goroutine) instead gets the outcome, on another goroutine or as the last
-// thing of this one. When both come, the first one counts.
-func (b Border) Run(ctx context.Context, t Tool, c Call, instead func(Outcome)) (o Outcome) {
-	k, err := classify(t, c)
-	// An error value of the tool's may panic when it is asked for its text.
+// ExecuteInPlace is Execute for engines, which give it a goroutine that may be
+// lost: it stays with the tool until the tool returns. Everyone else calls
+// Execute. lost must not be nil. It is called at most once, with the outcome of
+// a call whose tool is abandoned (on another goroutine) or ends its goroutine
+// (as the last thing of this one). A call has one outcome: a tool that returns
+// after all makes ExecuteInPlace return what lost was given.
+func (b Border) ExecuteInPlace(ctx context.Context, t Binding, c Call, lost func(Outcome)) Outcome {
+	k := t.traits()
+	switch {
+	case t.tool == nil:
+		return k.fail(failure{code: kernel.CodeUnknownTool, message: "not run: there is no such tool", disposition: kernel.DidNotHappen})
+	case ctx.Err() != nil:
+		return k.fail(notBegun(ctx))
+	}
+	run, cancel := context.WithTimeout(ctx, k.limits.Timeout)
+	defer cancel()
+	var once settled
+	r := b.call(run, t, c, func(what fault) {
+		f := k.doubtful(kernel.CodeInternal, unexpected)
+		if what == abandoned {
+			f = k.ended(ctx)
+		}
+		if o, first := once.settle(func() Outcome { return k.fail(f) }); first {
+			lost(o)
+		}
+	})
+	o, _ := once.settle(func() Outcome { return b.judge(ctx, run, k, c, r) })
+	return o
+}
+
+// judge turns what came back into an outcome. An error value of the tool's may
+// panic when it is asked for its text.
+func (b Border) judge(ctx, run context.Context, k traits, c Call, r returned) (o Outcome) {
 	defer func() {
 		if v := recover(); v != nil {
 			b.warnPanic(ctx, k.name, c, v)
 			o = k.fail(k.doubtful(kernel.CodeInternal, unexpected))
 		}
 	}()
-	if err != nil {
-		return k.fail(failure{code: kernel.CodeInternal, message: "the tool cannot describe itself", disposition: kernel.DidNotHappen})
-	}
-	if ctx.Err() != nil {
-		f := k.ended(ctx)
-		f.message, f.disposition = f.message+" before it began", kernel.DidNotHappen
-		return k.fail(f)
-	}
-	run, cancel := context.WithTimeout(ctx, k.limits.Timeout)
-	defer cancel()
-	r := b.call(run, t, c, k.name, func(what fault) {
-		if what == abandoned {
-			instead(k.fail(k.ended(ctx)))
-			return
-		}
-		instead(k.fail(k.doubtful(kernel.CodeInternal, unexpected)))
-	})
 	switch {
 	case r.panicked:
 		return k.fail(k.doubtful(kernel.CodeInternal, unexpected))
@@ -86,6 +97,23 @@ func (b Border) Run(ctx context.Context, t Tool, c Call, instead func(Outcome)) 
 		return k.succeed(r.result)
 	}
 	return k.failWith(ctx, run, r)
+}
+
+// settled is the outcome of a call, once there is one.
+type settled struct {
+	mu      sync.Mutex
+	outcome *Outcome
+}
+
+// settle makes the outcome, unless there is one, and reports whether it did.
+func (s *settled) settle(make func() Outcome) (o Outcome, first bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first = s.outcome == nil; first {
+		o = make()
+		s.outcome = &o
+	}
+	return *s.outcome, first
 }
 
 // fault is a way not to return.
@@ -97,12 +125,12 @@ const (
 )
 
 // call calls t under watch, and tells lost why it does not return.
-func (b Border) call(ctx context.Context, t Tool, c Call, name string, lost func(fault)) (r returned) {
+func (b Border) call(ctx context.Context, t Binding, c Call, lost func(fault)) (r returned) {
 	back := make(chan struct{})
 	defer close(back)
 	stop := context.AfterFunc(ctx, func() {
 		if !b.within(back) {
-			b.warn(ctx, "tool abandoned", name, c)
+			b.warn(ctx, "tool abandoned", t.spec.Name, c)
 			lost(abandoned)
 		}
 	})
@@ -111,13 +139,13 @@ func (b Border) call(ctx context.Context, t Tool, c Call, name string, lost func
 	defer func() {
 		switch v := recover(); {
 		case v != nil:
-			b.warnPanic(ctx, name, c, v)
+			b.warnPanic(ctx, t.spec.Name, c, v)
 			r = returned{panicked: true}
 		case !whole:
 			lost(exited)
 		}
 	}()
-	result, err := t.Run(ctx, c)
+	result, err := t.tool.Run(ctx, c)
 	whole = true
 	return returned{result: result, err: err}
 }
@@ -158,23 +186,23 @@ type traits struct {
 	keyed  bool // running again with the same key is no second effect
 }
 
-func classify(t Tool, c Call) (traits, error) {
-	k := traits{limits: Limits{}.withDefaults(), effect: kernel.Once}
-	spec, err := specOf(t)
-	if err != nil {
-		return k, err
+func (t Binding) traits() traits {
+	return traits{
+		name: t.spec.Name, limits: t.spec.Limits.withDefaults(), effect: t.effect,
+		keyed: t.keyed || t.effect == kernel.Idempotent,
 	}
-	if spec.Effect == "" {
-		spec.Effect = kernel.Once
-	}
-	k.name, k.limits = spec.Name, spec.Limits.withDefaults()
-	k.effect = effectOf(t, spec.Effect, c.Arguments)
-	_, keyer := t.(Keyer)
-	k.keyed = keyer || k.effect == kernel.Idempotent
-	return k, nil
 }
 
 func (k traits) isRead() bool { return k.effect == kernel.Read }
+
+// notBegun is the failure of a call that is too late to begin.
+func notBegun(ctx context.Context) failure {
+	f := failure{code: CodeTimeout, message: "not run: the run's time was over", disposition: kernel.DidNotHappen}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		f.code, f.message = kernel.CodeCancelled, "not run: interrupted before it began"
+	}
+	return f
+}
 
 // ended is the failure of a call that was still under way when ctx, the
 // caller's context, or the tool's own time ended.

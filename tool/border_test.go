@@ -20,7 +20,7 @@ import (
 type runFunc = func(context.Context, tool.Call) (tool.Result, error)
 
 func ofEffect(effect kernel.EffectClass, run runFunc) fake {
-	s := spec("deed", `{"type":"object"}`)
+	s := spec("deed", emptySchema)
 	s.Effect = effect
 	return fake{spec: s, run: run}
 }
@@ -74,10 +74,9 @@ func TestExecuteClassifies(t *testing.T) {
 		{"panic of a read", ofEffect(kernel.Read, func(context.Context, tool.Call) (tool.Result, error) { panic("secret") }), kernel.StatusError, kernel.DidNotHappen, kernel.CodeInternal, "failed unexpectedly"},
 		{"goexit", ofEffect(kernel.Once, func(context.Context, tool.Call) (tool.Result, error) { runtime.Goexit(); panic("no") }), kernel.StatusError, kernel.InDoubt, kernel.CodeInternal, doubt},
 		{"error that panics", ofEffect(kernel.Once, returning(tool.Result{}, (*tool.Error)(nil))), kernel.StatusError, kernel.InDoubt, kernel.CodeInternal, doubt},
-		{"nil tool", (*classified)(nil), kernel.StatusError, kernel.DidNotHappen, kernel.CodeInternal, "cannot describe itself"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := tool.Border{}.Execute(t.Context(), tt.tool, tool.Call{})
+			o := tool.Border{}.Execute(t.Context(), bind(t, tt.tool, `{}`), tool.Call{})
 			if o.Facts.Status != tt.status || o.Facts.Disposition != tt.disp || o.Facts.Code != tt.code {
 				t.Errorf("facts %+v, want %s %s %q", o.Facts, tt.status, tt.disp, tt.code)
 			}
@@ -117,7 +116,7 @@ func TestExecuteContainsAPanic(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, tl := range []tool.Tool{bad, good} {
 		wg.Go(func() {
-			outcomes[i] = b.Execute(t.Context(), tl, tool.Call{ID: fmt.Sprint("call_", i), Run: "r1", Arguments: json.RawMessage(`{"k":"hunter2"}`)})
+			outcomes[i] = b.Execute(t.Context(), bind(t, tl, `{}`), tool.Call{ID: fmt.Sprint("call_", i), Run: "r1", Arguments: json.RawMessage(`{"k":"hunter2"}`)})
 		})
 	}
 	wg.Wait()
@@ -143,7 +142,7 @@ func TestExecuteTimeout(t *testing.T) {
 	}{{kernel.Read, kernel.DidNotHappen}, {kernel.Once, kernel.InDoubt}} {
 		tl := ofEffect(tt.effect, wait)
 		tl.spec.Limits.Timeout = time.Millisecond
-		o := tool.Border{}.Execute(t.Context(), tl, tool.Call{})
+		o := tool.Border{}.Execute(t.Context(), bind(t, tl, `{}`), tool.Call{})
 		if o.Facts.Code != tool.CodeTimeout || o.Facts.Disposition != tt.disp || !strings.Contains(o.Text, "timed out after 1ms") {
 			t.Errorf("%s: %+v", tt.effect, o)
 		}
@@ -160,7 +159,7 @@ func TestExecuteKeepsALateResult(t *testing.T) {
 		return tool.Result{Text: "sent"}, nil
 	})
 	tl.spec.Limits.Timeout = time.Millisecond
-	if o := (tool.Border{}).Execute(t.Context(), tl, tool.Call{}); o.Text != "sent" || o.Facts.Disposition != kernel.Landed {
+	if o := (tool.Border{}).Execute(t.Context(), bind(t, tl, `{}`), tool.Call{}); o.Text != "sent" || o.Facts.Disposition != kernel.Landed {
 		t.Errorf("%+v", o)
 	}
 }
@@ -181,7 +180,7 @@ func TestExecuteInterrupted(t *testing.T) {
 			<-ctx.Done()
 			return tool.Result{}, fmt.Errorf("stopped: %w", ctx.Err())
 		})
-		o := tool.Border{}.Execute(ctx, tl, tool.Call{})
+		o := tool.Border{}.Execute(ctx, bind(t, tl, `{}`), tool.Call{})
 		if o.Facts.Code != kernel.CodeCancelled || o.Facts.Disposition != tt.disp || !strings.Contains(o.Text, tt.text) {
 			t.Errorf("%s: %+v", tt.effect, o)
 		}
@@ -200,7 +199,7 @@ func TestExecuteAfterTheEnd(t *testing.T) {
 	}{{cancelled, kernel.CodeCancelled}, {late, tool.CodeTimeout}} {
 		ran := false
 		tl := ofEffect(kernel.Once, func(context.Context, tool.Call) (tool.Result, error) { ran = true; return tool.Result{}, nil })
-		o := tool.Border{}.Execute(tt.ctx, tl, tool.Call{})
+		o := tool.Border{}.Execute(tt.ctx, bind(t, tl, `{}`), tool.Call{})
 		if ran || o.Facts.Disposition != kernel.DidNotHappen || o.Facts.Code != tt.code || !o.IsError {
 			t.Errorf("ran %v, %+v", ran, o)
 		}
@@ -218,7 +217,7 @@ func TestExecuteAbandons(t *testing.T) {
 	})
 	tl.spec.Limits.Timeout = time.Millisecond
 	b := tool.Border{Grace: time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	o := b.Execute(t.Context(), tl, tool.Call{ID: "call_7"})
+	o := b.Execute(t.Context(), bind(t, tl, `{}`), tool.Call{ID: "call_7"})
 	if o.Facts.Code != tool.CodeTimeout || o.Facts.Disposition != kernel.InDoubt || !strings.Contains(o.Text, doubt) {
 		t.Errorf("%+v", o)
 	}
@@ -233,7 +232,7 @@ func TestExecuteAbandons(t *testing.T) {
 func TestExecuteBoundsResults(t *testing.T) {
 	tl := ofEffect(kernel.Read, returning(tool.Result{Text: "\x1b[31m" + strings.Repeat("汉", 20000) + "\xff"}, nil))
 	tl.spec.Limits.MaxResult = 1000
-	o := tool.Border{}.Execute(t.Context(), tl, tool.Call{})
+	o := tool.Border{}.Execute(t.Context(), bind(t, tl, `{}`), tool.Call{})
 	want := int64(3*20000 + 3)
 	checkExcerpt(t, strings.TrimSuffix(o.Text, "\ufffd")+"", o.Facts.Omitted+3, 1000, int(want))
 	if !strings.HasSuffix(o.Text, "汉\ufffd") {
@@ -243,7 +242,7 @@ func TestExecuteBoundsResults(t *testing.T) {
 	long := errors.New(strings.Repeat(`"`, 100_000))
 	failing := ofEffect(kernel.Once, returning(tool.Result{}, long))
 	failing.spec.Limits.MaxResult = 4096
-	if o := (tool.Border{}).Execute(t.Context(), failing, tool.Call{}); len(o.Text) > 4096 || !json.Valid([]byte(o.Text)) && o.Facts.Omitted == 0 {
+	if o := (tool.Border{}).Execute(t.Context(), bind(t, failing, `{}`), tool.Call{}); len(o.Text) > 4096 || !json.Valid([]byte(o.Text)) && o.Facts.Omitted == 0 {
 		t.Errorf("error text of %d bytes", len(o.Text))
 	}
 }
@@ -251,12 +250,12 @@ func TestExecuteBoundsResults(t *testing.T) {
 func TestExecuteDropsFactsThatAreNotJSON(t *testing.T) {
 	big := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
 	for name, data := range map[string]json.RawMessage{"broken": json.RawMessage(`{`), "bytes": json.RawMessage("\"\xff\""), "big": big} {
-		o := tool.Border{}.Execute(t.Context(), ofEffect(kernel.Read, returning(tool.Result{Text: "x", Data: data}, nil)), tool.Call{})
+		o := tool.Border{}.Execute(t.Context(), bind(t, ofEffect(kernel.Read, returning(tool.Result{Text: "x", Data: data}, nil)), `{}`), tool.Call{})
 		if o.Data != nil || len(o.Warnings) != 1 || o.Text != "x" {
 			t.Errorf("%s: %d bytes of data, warnings %q", name, len(o.Data), o.Warnings)
 		}
 	}
-	o := tool.Border{}.Execute(t.Context(), ofEffect(kernel.Read, returning(tool.Result{Text: "x", Data: json.RawMessage(`{"a":1}`)}, nil)), tool.Call{})
+	o := tool.Border{}.Execute(t.Context(), bind(t, ofEffect(kernel.Read, returning(tool.Result{Text: "x", Data: json.RawMessage(`{"a":1}`)}, nil)), `{}`), tool.Call{})
 	if string(o.Data) != `{"a":1}` || o.Warnings != nil {
 		t.Errorf("%+v", o)
 	}
@@ -271,7 +270,7 @@ func TestExecutePassesTheCall(t *testing.T) {
 		}
 		return tool.Result{Text: fmt.Sprintf("%+v", c)}, nil
 	})
-	if o := (tool.Border{}).Execute(t.Context(), tl, want); o.Text != fmt.Sprintf("%+v", want) {
+	if o := (tool.Border{}).Execute(t.Context(), bind(t, tl, `{}`), want); o.Text != fmt.Sprintf("%+v", want) {
 		t.Errorf("call %s", o.Text)
 	}
 }

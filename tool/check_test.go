@@ -96,7 +96,7 @@ func TestCheckMessages(t *testing.T) {
 
 // Report A09 and row 10: what is not exactly one strict object is refused.
 func TestCheckParsesStrictly(t *testing.T) {
-	set := newSet(t, fake{spec: spec("any", `{"type":"object"}`)})
+	set := newSet(t, fake{spec: spec("any", `{"type":"object","additionalProperties":false,"properties":{"a":true,"add":true,"x":true}}`)})
 	for _, tt := range []struct{ args, want string }{
 		{"", "arguments must be one JSON object"},
 		{"  ", "arguments must be one JSON object"},
@@ -126,7 +126,7 @@ func TestCheckParsesStrictly(t *testing.T) {
 
 // Report A08: bounds hold to the last digit.
 func TestCheckIsExactBeyondFloats(t *testing.T) {
-	set := newSet(t, fake{spec: spec("big", `{"type":"object","properties":{"id":{"type":"integer","maximum":9007199254740993}}}`)})
+	set := newSet(t, fake{spec: spec("big", `{"type":"object","properties":{"id":{"type":"integer","maximum":9007199254740993}},"additionalProperties":false}`)})
 	if got := message(t, set, "big", `{"id":9007199254740993}`); got != "" {
 		t.Errorf("2^53+1: %s", got)
 	}

@@ -19,15 +19,13 @@ const escape = 0x1b
 // escape sequences and without control characters other than \n and \t. A
 // carriage return within a line drops what it would have overwritten, so that
 // only the last state of a progress line remains. Clean text is returned as it
-// is, without a copy.
+// is, without a copy. The work grows with the size of s, whatever it holds.
 func Clean(s string) string {
 	if isClean(s) {
 		return s
 	}
-	c := cleaner{out: make([]byte, 0, len(s))}
-	for i := 0; i < len(s); {
-		i += c.step(s[i:])
-	}
+	c := cleaner{in: s, out: make([]byte, 0, len(s))}
+	c.clean()
 	return string(c.out)
 }
 
@@ -50,14 +48,23 @@ func isClean(s string) bool {
 }
 
 type cleaner struct {
+	in        string
 	out       []byte
 	lineStart int  // index in out
 	overwrite bool // a carriage return came last
 	invalid   bool // an invalid byte came last
+	end       controlEnd
 }
 
-// step consumes one unit of a non-empty s and returns its size in bytes.
-func (c *cleaner) step(s string) int {
+func (c *cleaner) clean() {
+	for i := 0; i < len(c.in); {
+		i += c.step(i)
+	}
+}
+
+// step consumes one unit of the text at i and returns its size in bytes.
+func (c *cleaner) step(i int) int {
+	s := c.in[i:]
 	r, w := utf8.DecodeRuneInString(s)
 	if r == utf8.RuneError && w == 1 {
 		if !c.invalid {
@@ -74,9 +81,9 @@ func (c *cleaner) step(s string) int {
 	case r == '\r':
 		c.overwrite = true
 	case r == escape:
-		return escapeSize(s)
+		return c.escapeSize(i)
 	case 0x80 <= r && r < 0xa0: // the same introducers as one character
-		return w + sequenceSize(byte(r)-0x40, s[w:])
+		return w + c.sequenceSize(byte(r)-0x40, i+w)
 	case r == '\t' || r >= 0x20 && r != 0x7f:
 		c.write(s[:w])
 	}
@@ -90,8 +97,9 @@ func (c *cleaner) write(s string) {
 	c.out = append(c.out, s...)
 }
 
-// escapeSize returns the size of the escape sequence that s begins with.
-func escapeSize(s string) int {
+// escapeSize returns the size of the escape sequence at i.
+func (c *cleaner) escapeSize(i int) int {
+	s := c.in[i:]
 	if len(s) < 2 {
 		return 1
 	}
@@ -106,19 +114,19 @@ func escapeSize(s string) int {
 		}
 		return n
 	case 0x30 <= b && b < 0x7f:
-		return 2 + sequenceSize(b, s[2:])
+		return 2 + c.sequenceSize(b, i+2)
 	}
 	return 1
 }
 
-// sequenceSize returns how many bytes of s belong to the sequence that the
+// sequenceSize returns how many bytes at i belong to the sequence that the
 // introducer (as the byte behind an ESC) began.
-func sequenceSize(introducer byte, s string) int {
+func (c *cleaner) sequenceSize(introducer byte, i int) int {
 	switch introducer {
 	case '[':
-		return controlSequenceSize(s)
+		return controlSequenceSize(c.in[i:])
 	case ']', 'P', 'X', '^', '_':
-		return controlStringSize(s)
+		return c.end.sizeFrom(c.in, i)
 	}
 	return 0
 }
@@ -140,20 +148,41 @@ func controlSequenceSize(s string) int {
 	return n
 }
 
-// controlStringSize looks for the terminator of a control string. Without one
-// on the same line the text is no control string, and nothing of it is lost.
-func controlStringSize(s string) int {
-	window := s[:min(len(s), maxControlString)]
-	if i := strings.IndexByte(window, '\n'); i >= 0 {
-		window = window[:i]
+// controlEnd finds where control strings end: at a terminator on the same
+// line. It remembers what it saw, so that strings that nobody ends do not make
+// it look at the same text again and again.
+type controlEnd struct {
+	at     int // of the first end behind the last string; len(in): there is none
+	size   int // of the terminator; 0: a line ends there, or the text
+	looked int // bytes that were looked at: never more than len(in)
+}
+
+// sizeFrom returns the size of the control string whose text is at in[i:],
+// with its terminator; i never decreases. Without one that is near enough the text is no control
+// string, nothing of it is lost, and the size is 0.
+func (e *controlEnd) sizeFrom(in string, i int) int {
+	if e.looked == 0 || i > e.at {
+		e.look(in, i)
 	}
-	for i := range len(window) {
-		switch rest := window[i:]; {
-		case rest[0] == '\a':
-			return i + 1
-		case strings.HasPrefix(rest, "\x1b\\"), strings.HasPrefix(rest, "\u009c"):
-			return i + 2
-		}
+	if n := e.at + e.size - i; e.size > 0 && n <= maxControlString {
+		return n
 	}
 	return 0
+}
+
+func (e *controlEnd) look(in string, i int) {
+	e.at, e.size = i, 0
+	for ; e.at < len(in); e.at++ {
+		e.looked++
+		switch rest := in[e.at:]; {
+		case rest[0] == '\n':
+			return
+		case rest[0] == '\a':
+			e.size = 1
+			return
+		case strings.HasPrefix(rest, "\x1b\\"), strings.HasPrefix(rest, "\u009c"):
+			e.size = 2
+			return
+		}
+	}
 }

@@ -65,7 +65,7 @@ func (f *function[In, Out]) Run(ctx context.Context, c Call) (Result, error) {
 
 // completed is the result of a call that came to out.
 func completed(out any) Result {
-	data, err := encode(out)
+	data, err := Encode(out)
 	if err != nil {
 		text := errorText(kernel.CodeInternal, "the call completed, but its result has no JSON form")
 		return Result{Text: text, IsError: true, Disposition: kernel.Landed}
@@ -75,7 +75,7 @@ func completed(out any) Result {
 
 // errorText is what a model is told of a failure.
 func errorText(code kernel.Code, msg string) string {
-	b, err := encode(struct {
+	b, err := Encode(struct {
 		Status  string      `json:"status"`
 		Code    kernel.Code `json:"code"`
 		Message string      `json:"message"`
@@ -84,17 +84,6 @@ func errorText(code kernel.Code, msg string) string {
 		return `{"status":"error"}`
 	}
 	return string(b)
-}
-
-// encode marshals v without the escapes that only HTML needs.
-func encode(v any) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
 // decodeStrictly decodes one JSON value into v: no unknown fields, nothing

@@ -36,7 +36,7 @@ func run(t *testing.T, tl tool.Tool, args string) tool.Outcome {
 	if err := newSet(t, tl).Check(tl.Spec().Name, []byte(args)); err != nil {
 		t.Fatalf("Check(%s) = %v", args, err)
 	}
-	return tool.Border{}.Execute(t.Context(), tl, tool.Call{Arguments: json.RawMessage(args)})
+	return tool.Border{}.Execute(t.Context(), bind(t, tl, args), tool.Call{Arguments: json.RawMessage(args)})
 }
 
 func TestFuncInfersItsSchema(t *testing.T) {
@@ -118,7 +118,7 @@ func TestFuncResultWithoutJSONForm(t *testing.T) {
 func TestFuncDecodesStrictly(t *testing.T) {
 	called := false
 	s := orderSpec(kernel.Once)
-	s.Schema = json.RawMessage(`{"type":"object"}`)
+	s.Schema = json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{"count":true,"item":true,"when":true,"sudo":true}}`)
 	tl, err := tool.Func(s, func(context.Context, tool.Call, order) (int, error) { called = true; return 0, nil })
 	if err != nil {
 		t.Fatal(err)

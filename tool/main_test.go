@@ -28,14 +28,25 @@ const pairSchema = `{"type":"object","properties":{
 	"b":{"type":"integer","minimum":-1000000,"maximum":1000000}},
 	"required":["a","b"],"additionalProperties":false}`
 
+const emptySchema = `{"type":"object","additionalProperties":false}`
+
 func spec(name, schema string) tool.Spec {
 	return tool.Spec{Name: name, Description: "A tool.", Schema: json.RawMessage(schema), Effect: kernel.Read}
 }
 
 func withCapabilities(name string, caps ...string) tool.Tool {
-	s := spec(name, `{"type":"object"}`)
+	s := spec(name, emptySchema)
 	s.Capabilities = caps
 	return fake{spec: s}
+}
+
+// bind is the tool as an engine would run it with these arguments.
+func bind(t testing.TB, tl tool.Tool, args string) tool.Binding {
+	t.Helper()
+	set := newSet(t, tl)
+	name := set.Names()[0]
+	b, _ := set.Bind(name, set.EffectOf(name, json.RawMessage(args)))
+	return b
 }
 
 func newSet(t testing.TB, tools ...tool.Tool) *tool.Set {

@@ -20,9 +20,12 @@ const noOutput = "(no output)"
 
 // Outcome is what came of a call, fit for a model and a journal.
 type Outcome struct {
-	// Text is clean (see Clean), not blank and within the tool's limit. A
-	// failure reads {"status":"error","code":…,"message":…} unless the tool
-	// gave a text of its own.
+	// Text is clean (see Clean), not blank and within the tool's limit: it holds
+	// no control character but \n and \t. A typed result (see Func) keeps what
+	// it says to the character: where its strings hold others, the text has
+	// their JSON escapes, such as \u001b. A failure reads
+	// {"status":"error","code":…,"message":…} unless the tool gave a text of
+	// its own.
 	Text     string
 	IsError  bool
 	Data     json.RawMessage // valid JSON, or nil
@@ -118,7 +121,7 @@ func (k traits) fail(f failure) Outcome {
 	text := f.result.Text
 	if blank(text) {
 		// Half of the room for the words leaves the other half for escapes.
-		msg, _ := Bound(Clean(f.message), k.limits.MaxResult/2)
+		msg, _ := shorten(f.message, k.limits.MaxResult/2)
 		text = errorText(f.code, msg)
 	}
 	if f.status == "" {
@@ -129,10 +132,22 @@ func (k traits) fail(f failure) Outcome {
 	})
 }
 
+// shorten cleans text and bounds it to size bytes. Of a text that is far too
+// long it looks at the two ends alone.
+func shorten(text string, size int) (string, int64) {
+	reach := 2 * size
+	if len(text) <= 2*reach {
+		return Bound(Clean(text), size)
+	}
+	head, tail := TrimCut([]byte(text[:reach]), []byte(text[len(text)-reach:]))
+	omitted := int64(len(text) - len(head) - len(tail))
+	return Excerpt(Clean(string(head)), Clean(string(tail)), omitted, size)
+}
+
 // outcome cleans and bounds what goes out, and counts it.
 func (k traits) outcome(text string, isError bool, data json.RawMessage, facts kernel.ResultFacts) Outcome {
 	o := Outcome{IsError: isError, Facts: facts}
-	if o.Text, o.Facts.Omitted = Bound(Clean(text), k.limits.MaxResult); blank(o.Text) {
+	if o.Text, o.Facts.Omitted = shorten(text, k.limits.MaxResult); blank(o.Text) {
 		o.Text = noOutput
 	}
 	digest := sha256.Sum256([]byte(o.Text))

@@ -31,6 +31,7 @@ type member struct {
 	tool   Tool
 	spec   Spec
 	schema *schema
+	keyed  bool // it is a Keyer
 }
 
 // NewSet makes a Set of tools. A tool whose name, description, schema, effect
@@ -64,7 +65,8 @@ func newMember(t Tool) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &member{tool: t, spec: spec, schema: compiled}, nil
+	_, keyed := t.(Keyer)
+	return &member{tool: t, spec: spec, schema: compiled, keyed: keyed}, nil
 }
 
 // specOf asks a tool for its description. A nil tool, a nil pointer in

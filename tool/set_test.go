@@ -45,9 +45,9 @@ func TestNewSetRefuses(t *testing.T) {
 		"schema twice":      {[]tool.Tool{schema(`{"type":"object","type":"object"}`)}, "twice"},
 		"schema broken":     {[]tool.Tool{schema(`{"type":"object","properties":{"a":{"type":"int"}}}`)}, "does not compile"},
 		"other draft":       {[]tool.Tool{schema(`{"type":"object","$schema":"http://json-schema.org/draft-07/schema#"}`)}, "2020-12"},
-		"file reference":    {[]tool.Tool{schema(`{"type":"object","properties":{"a":{"$ref":"file:///etc/hostname"}}}`)}, "not allowed"},
-		"remote reference":  {[]tool.Tool{schema(`{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1/x"}}}`)}, "not allowed"},
-		"lost reference":    {[]tool.Tool{schema(`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}}}`)}, "does not compile"},
+		"file reference":    {[]tool.Tool{schema(`{"type":"object","additionalProperties":false,"properties":{"a":{"$ref":"file:///etc/hostname"}}}`)}, "not allowed"},
+		"remote reference":  {[]tool.Tool{schema(`{"type":"object","additionalProperties":false,"properties":{"a":{"$ref":"http://127.0.0.1/x"}}}`)}, "not allowed"},
+		"lost reference":    {[]tool.Tool{schema(`{"type":"object","additionalProperties":false,"properties":{"a":{"$ref":"#/$defs/x"}}}`)}, "does not compile"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -135,16 +135,16 @@ func TestDigest(t *testing.T) {
 	if len(base) != 64 {
 		t.Fatalf("Digest = %q", base)
 	}
-	reordered := fake{spec: spec("b", "{ \"type\" :\n\"object\"}")}
+	reordered := fake{spec: spec("b", "{ \"additionalProperties\":false, \"type\" :\n\"object\"}")}
 	if got := newSet(t, reordered, withCapabilities("a", "y", "x")).Digest(); got != base {
 		t.Error("order and white space change the digest")
 	}
-	slow := spec("b", `{"type":"object"}`)
+	slow := spec("b", emptySchema)
 	slow.Limits.Timeout = time.Minute
 	for name, other := range map[string]*tool.Set{
 		"less":        newSet(t, a),
 		"capability":  newSet(t, withCapabilities("a", "x"), b),
-		"schema":      newSet(t, a, fake{spec: spec("b", `{"type":"object","minProperties":1}`)}),
+		"schema":      newSet(t, a, fake{spec: spec("b", `{"type":"object","additionalProperties":false,"minProperties":1}`)}),
 		"limits":      newSet(t, a, fake{spec: slow}),
 		"nothing":     nil,
 		"other order": newSet(t, withCapabilities("b", "x", "y"), withCapabilities("a")),
@@ -216,7 +216,7 @@ func (c *classified) Effect(args json.RawMessage) kernel.EffectClass {
 }
 
 func TestEffectOf(t *testing.T) {
-	set := newSet(t, &classified{fake{spec: spec("by_call", `{"type":"object"}`)}}, withCapabilities("fixed"))
+	set := newSet(t, &classified{fake{spec: spec("by_call", `{"type":"object","additionalProperties":false,"properties":{"class":{}}}`)}}, withCapabilities("fixed"))
 	for _, tt := range []struct {
 		name, args string
 		want       kernel.EffectClass

@@ -121,7 +121,7 @@ func proveArguments(ctx context.Context, dir string) error {
 		if err := tools.Check("multiply", []byte(args)); err != nil {
 			return err
 		}
-		t, _ := tools.Lookup("multiply")
+		t, _ := tools.Bind("multiply", kernel.Read)
 		out := tool.Border{}.Execute(ctx, t, tool.Call{ID: "call_1", Arguments: json.RawMessage(args)})
 		if out.IsError || !strings.Contains(out.Text, want) {
 			return notHeld("%s gives %s", args, out.Text)
@@ -261,7 +261,7 @@ func proveFiles(ctx context.Context, dir string) error {
 			if err != nil {
 				return err
 			}
-			t, _ := tools.Lookup(name)
+			t, _ := tools.Bind(name, tools.EffectOf(name, encoded))
 			out := tool.Border{}.Execute(ctx, t, tool.Call{ID: "call_1", Arguments: encoded})
 			if !out.IsError {
 				return notHeld("%s %s succeeds", name, path)

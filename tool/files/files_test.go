@@ -97,8 +97,8 @@ func (b bench) execute(ctx context.Context, name string, args any) tool.Outcome 
 	if err := b.set.Check(name, raw); err != nil {
 		b.Fatalf("%s %s: %v", name, raw, err)
 	}
-	tl, _ := b.set.Lookup(name)
-	return tool.Border{}.Execute(ctx, tl, tool.Call{Arguments: raw})
+	bound, _ := b.set.Bind(name, b.set.EffectOf(name, raw))
+	return tool.Border{}.Execute(ctx, bound, tool.Call{Arguments: raw})
 }
 
 func (b bench) list(path string) tool.Outcome {
@@ -353,7 +353,12 @@ func TestClosedWorkspace(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	o := tool.Border{}.Execute(t.Context(), w.Write, tool.Call{Arguments: json.RawMessage(`{"path":"x","content":""}`)})
+	set, err := tool.NewSet(w.Tools()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound, _ := set.Bind(files.WriteName, kernel.Reconcilable)
+	o := tool.Border{}.Execute(t.Context(), bound, tool.Call{Arguments: json.RawMessage(`{"path":"x","content":""}`)})
 	if o.Facts.Disposition != kernel.DidNotHappen || !strings.Contains(o.Text, "closed") {
 		t.Errorf("%+v", o)
 	}

@@ -32,7 +32,7 @@ func TestCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	multiplier, _ := set.Lookup(multiply.Name)
+	multiplier, _ := set.Bind(multiply.Name, kernel.Read)
 	for _, call := range calls {
 		err := set.Check(multiply.Name, call.Args)
 		if call.Refused != "" {

@@ -34,7 +34,12 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			os.Exit(1)
 		}
-		tool.Border{}.Execute(context.Background(), t, tool.Call{Arguments: json.RawMessage(`{"program":"main"}`)})
+		set, err := tool.NewSet(t)
+		if err != nil {
+			os.Exit(1)
+		}
+		bound, _ := set.Bind(program.Name, kernel.Once)
+		tool.Border{}.Execute(context.Background(), bound, tool.Call{Arguments: json.RawMessage(`{"program":"main"}`)})
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
@@ -80,7 +85,8 @@ func execute(ctx context.Context, t testing.TB, tl tool.Tool, args string) (tool
 	if err := set.Check(program.Name, []byte(args)); err != nil {
 		t.Fatal(err)
 	}
-	o := tool.Border{}.Execute(ctx, tl, tool.Call{Arguments: json.RawMessage(args)})
+	bound, _ := set.Bind(program.Name, set.EffectOf(program.Name, json.RawMessage(args)))
+	o := tool.Border{}.Execute(ctx, bound, tool.Call{Arguments: json.RawMessage(args)})
 	var told, kept report
 	if json.Unmarshal([]byte(o.Text), &told) == nil && o.Data != nil {
 		if err := json.Unmarshal(o.Data, &kept); err != nil {
@@ -164,7 +170,8 @@ func TestRefusedArguments(t *testing.T) {
 		`{"program":"other"}`,
 		`{"program":"main","args":[` + many(`"x"`, 65) + `]}`,
 	} {
-		o := tool.Border{}.Execute(t.Context(), tl, tool.Call{Arguments: json.RawMessage(args)})
+		bound, _ := set.Bind(program.Name, kernel.Once)
+		o := tool.Border{}.Execute(t.Context(), bound, tool.Call{Arguments: json.RawMessage(args)})
 		if o.Facts.Code != kernel.CodeInvalidArgument || o.Facts.Disposition != kernel.DidNotHappen || strings.Contains(o.Text, "ran") {
 			t.Errorf("%.50s: %+v", args, o)
 		}

@@ -3,8 +3,6 @@
 package program
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os/exec"
@@ -63,11 +61,11 @@ func (p *programs) report(name string, entry Entry, x execution) (tool.Result, e
 	if x.ended != byItself && entry.Effect != kernel.Read {
 		r.Note += "; the effect may have taken place; its outcome is unknown"
 	}
-	text, err := encode(r)
+	text, err := tool.Encode(r)
 	if err != nil {
 		return tool.Result{}, &tool.Error{Message: "the program's report has no JSON form", Err: err}
 	}
-	data, err := encode(facts{r, x.elapsed.Milliseconds()})
+	data, err := tool.Encode(facts{r, x.elapsed.Milliseconds()})
 	if err != nil {
 		return tool.Result{}, &tool.Error{Message: "the program's report has no JSON form", Err: err}
 	}
@@ -77,15 +75,6 @@ func (p *programs) report(name string, entry Entry, x execution) (tool.Result, e
 		return result, failure
 	}
 	return result, nil
-}
-
-// encode marshals without the escapes that only HTML needs.
-func encode(v any) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
 }
 
 // explainStart is the failure of a program that never ran.
