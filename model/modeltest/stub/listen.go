@@ -3,11 +3,11 @@ package stub
 import (
 	"context"
 	"fmt"
-	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -34,9 +34,10 @@ func Listen(h http.Handler) (*Listener, error) {
 	}
 	s := &Listener{url: "http://" + l.Addr().String(), served: make(chan struct{})}
 	s.server = &http.Server{
-		Handler:   h,
-		ConnState: s.count,
-		ErrorLog:  log.New(io.Discard, "", 0), // a client that hangs up is no news
+		Handler:           h,
+		ConnState:         s.count,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // a client that hangs up is no news
+		ReadHeaderTimeout: time.Minute,
 	}
 	go func() {
 		defer close(s.served)
