@@ -128,13 +128,20 @@ func (a *app) checkModel(c *config.Config) []check {
 		}
 		host = u.Host
 	}
-	key := "present"
-	if !m.Key.Set() {
-		key = "none, and none is needed on this machine"
+	return append(checks, check{Name: "base_url", Status: checkOK, Detail: "host " + host}, checkKey(&m))
+}
+
+// checkKey says whether there is a key and whether others can read it on its
+// way.
+func checkKey(m *config.Model) check {
+	switch {
+	case m.KeyInClear():
+		return check{Name: "key", Status: checkNote, Detail: "present, and sent in the clear: the base URL is plain http and leaves this machine",
+			Hint: "use https, unless nobody else is on the way"}
+	case m.Key.Set():
+		return check{Name: "key", Status: checkOK, Detail: "present"}
 	}
-	return append(checks,
-		check{Name: "base_url", Status: checkOK, Detail: "host " + host},
-		check{Name: "key", Status: checkOK, Detail: key})
+	return check{Name: "key", Status: checkOK, Detail: "none, and none is needed on this machine"}
 }
 
 func checkWorkspace(c *config.Config) check {

@@ -36,38 +36,51 @@ type tokens struct {
 	CacheWrite       int64 `json:"cache_write_tokens"`
 	Replies          int   `json:"replies"`
 	RepliesWithUsage int   `json:"replies_with_usage"`
+	// Held are charged and not reported; left out when there are none.
+	Held int64 `json:"held_tokens,omitempty"`
 }
 
 func newReport(r *engine.Run) report {
+	o := standing(r)
 	out := report{
 		Run: r.Head.Run, Session: r.Head.Session, State: string(r.Head.State),
-		Verified: string(kernel.Unchecked), Turns: r.State.Turn, Requests: r.State.Requests,
-		Warnings: []string{}, Evidence: []string{},
+		Stop: string(o.Stop), Detail: o.Detail, Verified: string(o.Verified), Text: r.Answer,
+		Turns: o.Turns, Calls: &o.Calls, Requests: o.Requests,
+		Usage: tokens{
+			Input: o.Usage.Input, Output: o.Usage.Output, CacheRead: o.Usage.CacheRead, CacheWrite: o.Usage.CacheWrite,
+			Replies: o.Replies, RepliesWithUsage: o.ReportedReplies, Held: o.HeldTokens,
+		},
+		Warnings: append([]string{}, o.Warnings...), Evidence: append([]string{}, o.Evidence...),
+		LastGood: string(o.LastGood), FirstBad: string(o.FirstBad),
 	}
-	calls := r.State.Calls
-	out.Calls = &calls
-	o := r.Outcome
-	if o == nil {
-		return out
+	if r.Outcome != nil {
+		out.State = string(journal.Stopped)
 	}
-	out.State = string(journal.Stopped)
-	out.Stop, out.Detail, out.Text = string(o.Stop), o.Detail, r.Answer
-	out.Turns, out.Requests = o.Turns, o.Requests
-	if o.Verified != "" {
-		out.Verified = string(o.Verified)
-	}
-	calls = o.Calls
 	if o.Stop == kernel.StopHostError {
 		out.Calls = nil
 	}
-	out.Usage = tokens{
-		Input: o.Usage.Input, Output: o.Usage.Output, CacheRead: o.Usage.CacheRead, CacheWrite: o.Usage.CacheWrite,
-		Replies: o.Replies, RepliesWithUsage: o.ReportedReplies,
-	}
-	out.Warnings = append(out.Warnings, o.Warnings...)
-	out.Evidence = append(out.Evidence, o.Evidence...)
-	out.LastGood, out.FirstBad = string(o.LastGood), string(o.FirstBad)
 	return out
+}
+
+// standing is what a run came to or, while it has no stop, what it has done and
+// used so far: a request that is out is held until its reply is here, which of
+// a killed process it never will be.
+func standing(r *engine.Run) kernel.Outcome {
+	var o kernel.Outcome
+	if r.Outcome != nil {
+		o = *r.Outcome
+	} else {
+		s, b := &r.State, &r.State.Budget
+		o = kernel.Outcome{
+			Turns: s.Turn, Calls: s.Calls, Requests: s.Requests,
+			Usage: b.Usage, Replies: b.Replies, ReportedReplies: b.Reported, HeldTokens: b.Held.Tokens + b.Reserved.Tokens,
+			Warnings: s.Warnings,
+		}
+	}
+	if o.Verified == "" {
+		o.Verified = kernel.Unchecked
+	}
+	return o
 }
 
 // summary writes the answer of a run, then what it came to.
@@ -75,31 +88,35 @@ func (d *display) summary(r *engine.Run) {
 	if r.Answer != "" {
 		d.printf("\n%s\n", safeLines(strings.TrimRight(r.Answer, "\n")))
 	}
-	o := r.Outcome
-	if o == nil {
+	o := standing(r)
+	if r.Outcome == nil {
 		d.printf("\nstate: %s\n", r.Head.State)
-		return
+	} else {
+		d.printf("\nstop: %s%s\n", o.Stop, detail(o.Detail))
+		d.printf("verified: %s%s\n", o.Verified, detail(o.Finding))
 	}
-	d.printf("\nstop: %s%s\n", o.Stop, detail(o.Detail))
-	verified := string(o.Verified)
-	if verified == "" {
-		verified = string(kernel.Unchecked)
-	}
-	d.printf("verified: %s%s\n", verified, detail(o.Finding))
 	if len(o.Evidence) > 0 {
 		d.printf("evidence: %s\n", safeLine(strings.Join(o.Evidence, ", ")))
 	}
-	d.printf("usage: %d input tokens, %d output tokens, reported by %d of %d replies; %s\n",
-		o.Usage.Input, o.Usage.Output, o.ReportedReplies, o.Replies, counts(o))
+	d.printf("usage: %s; %s\n", usageLine(&o), counts(&o))
 	if o.LastGood != "" || o.FirstBad != "" {
 		d.printf("last good link: %s; first bad link: %s\n", orDash(string(o.LastGood)), orDash(string(o.FirstBad)))
 	}
 	for _, w := range o.Warnings {
 		d.printf("warning: %s\n", safeLine(w))
 	}
-	if hint := hintAfter(r); hint != "" {
+	if hint := hintAfter(&o, r.State.Spec.Profile, d.clues); hint != "" {
 		d.printf("hint: %s\n", hint)
 	}
+}
+
+func usageLine(o *kernel.Outcome) string {
+	line := fmt.Sprintf("%d input tokens, %d output tokens, reported by %d of %d replies",
+		o.Usage.Input, o.Usage.Output, o.ReportedReplies, o.Replies)
+	if o.HeldTokens > 0 {
+		line += fmt.Sprintf(", %d tokens held", o.HeldTokens)
+	}
+	return line
 }
 
 func detail(s string) string {
@@ -118,30 +135,6 @@ func orDash(s string) string {
 
 func counts(o *kernel.Outcome) string {
 	return fmt.Sprintf("turns %d, calls %d, requests %d", o.Turns, o.Calls, o.Requests)
-}
-
-// hintAfter says what an operator can do about a stop.
-func hintAfter(r *engine.Run) string {
-	switch o := r.Outcome; o.Stop {
-	case kernel.StopProtocol:
-		if r.State.Spec.Profile == kernel.Tolerant {
-			return "the server does not keep to its protocol, even by the tolerant profile"
-		}
-		return "if the endpoint is a compatible server and not the official one, write profile: tolerant in the model section"
-	case kernel.StopTurnLimit:
-		return "raise limits.turns if the task needs more"
-	case kernel.StopToolLimit:
-		return "raise limits.calls if the task needs more"
-	case kernel.StopTokenLimit:
-		return "raise limits.tokens if the task needs more"
-	case kernel.StopDeadline:
-		return "raise limits.deadline if the task needs more"
-	case kernel.StopTruncated:
-		return "raise model.max_tokens, or ask for less"
-	case kernel.StopModelError:
-		return "check the key, the model's name and the base URL with `holdfast doctor`"
-	}
-	return ""
 }
 
 // succeeded says whether a run's stop is exit code 0.

@@ -28,16 +28,53 @@ func TestReportOfAHostError(t *testing.T) {
 	}
 }
 
-// A run that has not stopped is reported as it stands.
+// A run that has not stopped is reported as it stands. Row 67 and invariant
+// I14: what was used is there before the stop is, with what is charged and not
+// reported (two requests that were cut, and one that is out).
 func TestReportOfARunUnderWay(t *testing.T) {
-	r := newReport(&engine.Run{Head: journal.Head{State: journal.Running}, State: kernel.State{Turn: 2, Calls: 1, Requests: 3}})
-	if r.State != "running" || r.Stop != "" || r.Turns != 2 || *r.Calls != 1 || r.Requests != 3 || r.Verified != "unchecked" {
-		t.Errorf("got %+v", r)
-	}
+	run := &engine.Run{Head: journal.Head{Run: "r", Session: "s", State: journal.Running}, State: kernel.State{
+		Turn: 2, Calls: 1, Requests: 3, Warnings: []string{"careful"},
+		Budget: kernel.Budget{
+			Usage:   kernel.Usage{Input: 900, Output: 40, CacheRead: 30, CacheWrite: 7},
+			Replies: 2, Reported: 1, Held: kernel.Amount{Tokens: 500}, Reserved: kernel.Amount{Tokens: 70},
+		},
+	}}
 	var out bytes.Buffer
-	newDisplay(&out).summary(&engine.Run{Head: journal.Head{State: journal.Running}})
-	if !strings.Contains(out.String(), "state: running") {
-		t.Errorf("got %q", out.String())
+	if err := writeJSON(&out, newReport(run)); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"run":"r","session":"s","state":"running","stop":"","detail":"","verified":"unchecked","text":"","turns":2,"calls":1,"requests":3,` +
+		`"usage":{"input_tokens":900,"output_tokens":40,"cache_read_tokens":30,"cache_write_tokens":7,"replies":2,"replies_with_usage":1,"held_tokens":570},` +
+		`"warnings":["careful"],"evidence":[],"last_good":"","first_bad":""}` + "\n"
+	if out.String() != want {
+		t.Errorf("got  %swant %s", out.String(), want)
+	}
+	out.Reset()
+	newDisplay(&out).summary(run)
+	want = "\nstate: running\n" +
+		"usage: 900 input tokens, 40 output tokens, reported by 1 of 2 replies, 570 tokens held; turns 2, calls 1, requests 3\n" +
+		"warning: careful\n"
+	if out.String() != want {
+		t.Errorf("got  %qwant %q", out.String(), want)
+	}
+}
+
+// Tokens that are held show in the text and in the object when there are any,
+// and only then.
+func TestReportOfHeldTokens(t *testing.T) {
+	for _, held := range []int64{0, 123} {
+		run := stopped(kernel.Outcome{Stop: kernel.StopAnswered, HeldTokens: held})
+		var object, text bytes.Buffer
+		if err := writeJSON(&object, newReport(run)); err != nil {
+			t.Fatal(err)
+		}
+		newDisplay(&text).summary(run)
+		if got := strings.Contains(object.String(), `"held_tokens":123}`); got != (held > 0) || strings.Contains(object.String(), "held") != (held > 0) {
+			t.Errorf("%d held: %s", held, object.String())
+		}
+		if strings.Contains(text.String(), ", 123 tokens held;") != (held > 0) || strings.Contains(text.String(), "held") != (held > 0) {
+			t.Errorf("%d held: %s", held, text.String())
+		}
 	}
 }
 

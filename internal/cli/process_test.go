@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -100,6 +101,63 @@ steps:
 	}
 	if last := back.Messages[len(back.Messages)-1]; last.Role != "tool" || last.CallID != "call_1" {
 		t.Errorf("the call is not answered: %+v", back.Messages)
+	}
+}
+
+// Row 67: a run that is under way in another process shows what it has used,
+// and so does one whose process was killed.
+func TestShowARunUnderWay(t *testing.T) {
+	dir := project(t, map[string]string{
+		"holdfast.yaml": `
+model: {provider: script, name: play.yaml}
+tools: [run_program]
+programs: {wait: {argv: [sh, -c, "echo $$ > fifo; exec sleep 600"], timeout: 9m}}
+policy: [{allow: run_program}]
+limits: {deadline: 9m}
+`,
+		"play.yaml": `
+steps:
+  - calls: [{id: call_1, name: run_program, args: '{"program":"wait"}'}]
+    usage: {input_tokens: 20, output_tokens: 5}
+  - text: never
+`,
+	})
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := process(t, dir, "run", "Wait.")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill() // it is killed already unless the test failed
+		_ = cmd.Wait()         // says that it was killed
+	}()
+	up, err := os.ReadFile(fifo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := strconv.Atoi(strings.TrimSpace(string(up)))
+	if err != nil || program <= 1 {
+		t.Fatalf("the program did not come up: %q", up)
+	}
+	defer func() { _ = syscall.Kill(program, syscall.SIGKILL) }() // nobody is left to end it
+	want := tokens{Input: 20, Output: 5, Replies: 1, RepliesWithUsage: 1}
+	if r := shown(t, dir); r.State != "running" || r.Stop != "" || r.Turns != 1 || *r.Calls != 1 || r.Requests != 1 || r.Usage != want {
+		t.Errorf("under way: %+v", r.report)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	r := shown(t, dir)
+	if r.State != "running" || r.Usage != want {
+		t.Errorf("killed: %+v", r.report)
+	}
+	out, err := process(t, dir, "runs", "show", r.Run).Output()
+	if line := "\nstate: running\nusage: 20 input tokens, 5 output tokens, reported by 1 of 1 replies; turns 1, calls 1, requests 1\n"; err != nil || !strings.Contains(string(out), line) {
+		t.Errorf("%v: no %q in\n%s", err, line, out)
 	}
 }
 

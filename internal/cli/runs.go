@@ -58,6 +58,7 @@ func (a *app) runsListCommand() *cobra.Command {
 
 func (a *app) runsShowCommand() *cobra.Command {
 	var flags journalFlags
+	var owner journal.Query
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show a run: its timeline, its outcome and the conversation",
@@ -68,10 +69,12 @@ func (a *app) runsShowCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.showRun(cmd.Context(), flags, args[0])
+			return a.showRun(cmd.Context(), flags, owner, args[0])
 		},
 	}
 	flags.add(cmd)
+	cmd.Flags().StringVar(&owner.User, "user", "", "only if it is a run of this user; otherwise it is not found")
+	cmd.Flags().StringVar(&owner.Tenant, "tenant", "", "only if it is a run of this tenant; otherwise it is not found")
 	return cmd
 }
 

@@ -39,7 +39,9 @@ func readRun(ctx context.Context, j journal.Reader, id string) (*recorded, error
 	return r, nil
 }
 
-func (a *app) showRun(ctx context.Context, flags journalFlags, id string) error {
+// showRun shows a run of the given tenant and user, where they are given. To
+// them another one's run is not there (row 43).
+func (a *app) showRun(ctx context.Context, flags journalFlags, owner journal.Query, id string) error {
 	reader, err := a.openReader(ctx, flags)
 	if err != nil {
 		return err
@@ -48,6 +50,9 @@ func (a *app) showRun(ctx context.Context, flags journalFlags, id string) error 
 	r, err := readRun(ctx, reader, id)
 	if err != nil {
 		return err
+	}
+	if owner.Tenant != "" && owner.Tenant != r.Head.Tenant || owner.User != "" && owner.User != r.Head.User {
+		return journal.NotFound(id)
 	}
 	if flags.json {
 		out, err := newRecord(r)

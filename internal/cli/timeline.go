@@ -12,11 +12,12 @@ import (
 
 // display writes lines for a person. Once a write has failed it stays silent:
 // a reader that went away changes nothing about a run. It is safe for
-// concurrent use.
+// concurrent use, but for summary, which comes after a run's events.
 type display struct {
 	mu     sync.Mutex
 	w      io.Writer
 	broken bool
+	clues  clues // of the events shown
 }
 
 func newDisplay(w io.Writer) *display { return &display{w: w} }
@@ -40,6 +41,9 @@ func (d *display) event(e kernel.Event, content []byte) {
 	if err != nil {
 		c = engine.Content{}
 	}
+	d.mu.Lock()
+	d.clues.note(e, c)
+	d.mu.Unlock()
 	d.printf("%s\n", eventLine(e, c))
 }
 

@@ -154,6 +154,13 @@ func loopback(baseURL string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
+// KeyInClear reports whether a key would leave this machine unencrypted: over
+// plain http, to another host than a loopback one.
+func (m *Model) KeyInClear() bool {
+	u, err := url.Parse(m.BaseURL)
+	return err == nil && u.Scheme == "http" && m.Key.Set() && !loopback(m.BaseURL)
+}
+
 func (m *Model) setMaxTokens() {
 	if m.MaxTokens == 0 {
 		m.MaxTokens = DefaultMaxTokens

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/internal/cli/config"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// clues are what a run's events tell about its end beyond its outcome. The zero
+// value is of events that nobody has seen.
+type clues struct {
+	provider string
+	failed   kernel.Failure // of the latest model request; zero when that one was replied to
+}
+
+// note takes the next event into account.
+func (c *clues) note(e kernel.Event, content engine.Content) {
+	switch e := e.(type) {
+	case kernel.RunStarted:
+		*c = clues{}
+		if content.Question != nil {
+			c.provider = content.Question.Provider
+		}
+	case kernel.ModelReplied:
+		c.failed = kernel.Failure{}
+	case kernel.ModelFailed:
+		c.failed = e.Failure
+	}
+}
+
+// hintAfter says what an operator can do about a stop; empty: nothing that this
+// program knows.
+func hintAfter(o *kernel.Outcome, profile kernel.Profile, c clues) string {
+	switch o.Stop {
+	case kernel.StopProtocol:
+		if profile == kernel.Tolerant {
+			return "the server does not keep to its protocol, even by the tolerant profile"
+		}
+		return "if the endpoint is a compatible server and not the official one, write profile: tolerant in the model section"
+	case kernel.StopTurnLimit:
+		return "raise limits.turns if the task needs more"
+	case kernel.StopToolLimit:
+		return "raise limits.calls if the task needs more"
+	case kernel.StopTokenLimit:
+		return "raise limits.tokens if the task needs more"
+	case kernel.StopDeadline:
+		return "raise limits.deadline if the task needs more"
+	case kernel.StopTruncated:
+		return hintTruncated(o.Detail)
+	case kernel.StopContext:
+		if o.Detail == string(kernel.FailContext) {
+			return hintWindow
+		}
+	case kernel.StopModelError:
+		return hintModelError(o.Detail, c)
+	}
+	return ""
+}
+
+const hintWindow = "the conversation fills the model's window: start a new session, ask for less, or choose a model with a larger one"
+
+func hintTruncated(detail string) string {
+	switch detail {
+	case "context_window":
+		return hintWindow
+	case "request_budget":
+		return "raise model.max_tokens, or limits.retry so that a cut reply can be asked for once more"
+	}
+	return "raise model.max_tokens, or ask for less"
+}
+
+// hintModelError goes by the exact cause and, where recovery gave up, by what
+// it last met.
+func hintModelError(detail string, c clues) string {
+	if status, found := strings.CutPrefix(detail, "request_error:"); found {
+		return hintStatus(status, c.provider)
+	}
+	switch detail {
+	case "request_budget":
+		return hintGaveUp(c.failed, "limits.retry.attempts and per_run")
+	case "wait_budget":
+		return hintGaveUp(c.failed, "limits.retry.wait")
+	}
+	switch kernel.FailureKind(detail) {
+	case kernel.FailQuota:
+		return "the account is out of quota, and waiting does not help: look at its plan and its limits"
+	case kernel.FailInvalid:
+		return "the endpoint does not speak this wire: check model.provider and the base URL, or try model.stream: false"
+	case kernel.FailTooLarge:
+		return "the answer was over 1,000,000 bytes: ask for less, or lower model.max_tokens"
+	case kernel.FailRequest:
+		return hintUnsent(c)
+	case kernel.FailInternal:
+		return "the adapter of the model failed: report it with what the timeline says"
+	}
+	return "check the model with `holdfast doctor`"
+}
+
+// hintStatus is for an answer that recovery does not ask for again.
+func hintStatus(status, provider string) string {
+	switch status {
+	case "401", "403":
+		return "the provider refuses the key: check " + keyVariable(provider)
+	case "402":
+		return "the account cannot pay: look at its plan and its limits"
+	case "404":
+		return "the endpoint knows no such model or path: check the model's name, and the base URL (openai: with /v1, anthropic: without)"
+	case "408":
+		return "the endpoint did not wait for the request: try again later"
+	case "413":
+		return "the request is too large for the endpoint: start a new session, or ask for less"
+	}
+	if strings.HasPrefix(status, "3") {
+		return "the endpoint is elsewhere, and a key follows no redirect: correct the base URL"
+	}
+	if strings.HasPrefix(status, "5") {
+		return "the endpoint failed: try again later"
+	}
+	return "the provider refuses the request: check that the model exists there, takes tools, and allows model.max_tokens"
+}
+
+func keyVariable(provider string) string {
+	switch provider {
+	case config.OpenAI:
+		return "OPENAI_API_KEY"
+	case config.Anthropic:
+		return "ANTHROPIC_API_KEY"
+	}
+	return "the key in the environment"
+}
+
+// hintGaveUp is for a failure that might have passed: limits are the settings
+// that ended the waiting.
+func hintGaveUp(f kernel.Failure, limits string) string {
+	switch f.Kind {
+	case kernel.FailConnection:
+		return "there is no connection to the endpoint: check the base URL and the network"
+	case kernel.FailTimeout:
+		return "the endpoint did not answer in time: raise limits.request_timeout, or try again later"
+	case kernel.FailCut:
+		return "the endpoint breaks its answers off: try again later, or model.stream: false if something in between does it"
+	case kernel.FailStatus:
+		if f.Status == 429 {
+			return "the provider limits how often it is asked: try again later, or raise " + limits
+		}
+		return "the provider is overloaded: try again later, or raise " + limits
+	}
+	return "raise " + limits + " if the task needs more"
+}
+
+// hintUnsent is for a request that this side could not make.
+func hintUnsent(c clues) string {
+	why := ""
+	if c.failed.Detail != "" {
+		why = ": " + safeLine(c.failed.Detail)
+	}
+	if c.provider == config.Script {
+		return "the script has no answer to this request" + why
+	}
+	return "the request cannot be sent as it is" + why
+}

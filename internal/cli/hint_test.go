@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/internal/cli/config"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// Each cause has a hint of its own, which names what an operator can change.
+// Row 62: the causes are those that recovery and the wires give.
+func TestHintAfterAModelError(t *testing.T) {
+	failed := func(kind kernel.FailureKind, status int) clues {
+		return clues{failed: kernel.Failure{Kind: kind, Status: status}}
+	}
+	for _, c := range []struct {
+		detail string
+		clues  clues
+		want   []string
+		not    string
+	}{
+		{"request_budget", failed(kernel.FailStatus, 529), []string{"overloaded", "try again later", "limits.retry.attempts"}, "key"},
+		{"request_budget", failed(kernel.FailStatus, 503), []string{"overloaded", "limits.retry.attempts"}, "key"},
+		{"request_budget", failed(kernel.FailStatus, 429), []string{"limits how often", "try again later", "limits.retry.attempts"}, "key"},
+		{"wait_budget", failed(kernel.FailStatus, 529), []string{"overloaded", "try again later", "limits.retry.wait"}, "key"},
+		{"wait_budget", failed(kernel.FailStatus, 429), []string{"limits how often", "limits.retry.wait"}, "key"},
+		{"request_budget", failed(kernel.FailConnection, 0), []string{"no connection", "base URL", "network"}, "limits"},
+		{"wait_budget", failed(kernel.FailConnection, 0), []string{"base URL", "network"}, "key"},
+		{"request_budget", failed(kernel.FailTimeout, 0), []string{"limits.request_timeout"}, "retry"},
+		{"wait_budget", failed(kernel.FailTimeout, 0), []string{"limits.request_timeout"}, "retry"},
+		{"request_budget", failed(kernel.FailCut, 0), []string{"breaks its answers off"}, "key"},
+		{"request_budget", clues{}, []string{"raise limits.retry.attempts and per_run"}, "later"}, // a long run, and nothing failed
+		{"request_error:401", clues{provider: config.OpenAI}, []string{"OPENAI_API_KEY"}, "name"},
+		{"request_error:403", clues{provider: config.Anthropic}, []string{"ANTHROPIC_API_KEY"}, "name"},
+		{"request_error:401", clues{provider: "other"}, []string{"the key in the environment"}, "name"},
+		{"request_error:402", clues{}, []string{"plan"}, "key"},
+		{"request_error:404", clues{}, []string{"the model's name", "base URL"}, "key"},
+		{"request_error:408", clues{}, []string{"try again later"}, "key"},
+		{"request_error:413", clues{}, []string{"too large"}, "key"},
+		{"request_error:307", clues{}, []string{"redirect", "base URL"}, "model"},
+		{"request_error:501", clues{}, []string{"endpoint failed"}, "key"},
+		{"request_error:400", clues{}, []string{"refuses the request", "model.max_tokens"}, "key"},
+		{"request_error:422", clues{}, []string{"refuses the request"}, "key"},
+		{"quota", clues{}, []string{"out of quota", "plan"}, "raise"},
+		{"invalid_response", clues{}, []string{"model.provider", "base URL"}, "key"},
+		{"response_too_large", clues{}, []string{"1,000,000 bytes", "model.max_tokens"}, "key"},
+		{"internal", clues{}, []string{"report it"}, "key"},
+		{"request", clues{provider: config.Script, failed: kernel.Failure{Kind: kernel.FailRequest, Detail: "the script is at its end: it has 2 steps"}},
+			[]string{"the script has no answer", "it has 2 steps"}, "key"},
+		{"request", clues{provider: config.OpenAI, failed: kernel.Failure{Kind: kernel.FailRequest, Detail: "too\nlong"}}, []string{`cannot be sent as it is: too\nlong`}, "script"},
+		{"request", clues{}, []string{"cannot be sent as it is"}, ":"},
+		{"a cause of tomorrow", clues{}, []string{"holdfast doctor"}, "raise"},
+	} {
+		got := hintAfter(&kernel.Outcome{Stop: kernel.StopModelError, Detail: c.detail}, kernel.Strict, c.clues)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s after %+v: %q lacks %q", c.detail, c.clues.failed, got, want)
+			}
+		}
+		if strings.Contains(got, c.not) {
+			t.Errorf("%s after %+v: %q speaks of %q", c.detail, c.clues.failed, got, c.not)
+		}
+	}
+}
+
+func TestHintAfterOtherStops(t *testing.T) {
+	for _, c := range []struct {
+		stop    kernel.Stop
+		detail  string
+		profile kernel.Profile
+		want    string // "": none
+	}{
+		{kernel.StopProtocol, "", kernel.Strict, "profile: tolerant"},
+		{kernel.StopProtocol, "", kernel.Tolerant, "even by the tolerant profile"},
+		{kernel.StopTurnLimit, "", kernel.Strict, "limits.turns"},
+		{kernel.StopToolLimit, "", kernel.Strict, "limits.calls"},
+		{kernel.StopTokenLimit, "", kernel.Strict, "limits.tokens"},
+		{kernel.StopDeadline, "", kernel.Strict, "limits.deadline"},
+		{kernel.StopTruncated, "output_still_truncated", kernel.Strict, "raise model.max_tokens"},
+		{kernel.StopTruncated, "max_tokens_cap", kernel.Strict, "raise model.max_tokens"},
+		{kernel.StopTruncated, "request_budget", kernel.Strict, "limits.retry"},
+		{kernel.StopTruncated, "context_window", kernel.Strict, "window"},
+		{kernel.StopContext, "context_too_long", kernel.Strict, "window"},
+		{kernel.StopContext, "something else", kernel.Strict, ""},
+		{kernel.StopAnswered, "", kernel.Strict, ""},
+		{kernel.StopVerified, "", kernel.Strict, ""},
+		{kernel.StopCancelled, "interrupted", kernel.Strict, ""},
+	} {
+		got := hintAfter(&kernel.Outcome{Stop: c.stop, Detail: c.detail}, c.profile, clues{})
+		if !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
+			t.Errorf("%s (%s): %q, want %q in it", c.stop, c.detail, got, c.want)
+		}
+	}
+	if got := hintAfter(&kernel.Outcome{Stop: kernel.StopTruncated, Detail: "context_window"}, kernel.Strict, clues{}); strings.Contains(got, "max_tokens") {
+		t.Errorf("more output does not widen a window: %q", got)
+	}
+}
+
+// The display goes by the last request: a failure that a reply followed
+// explains nothing, and neither does another run's.
+func TestDisplayRemembersTheLastFailure(t *testing.T) {
+	d := newDisplay(&bytes.Buffer{})
+	failure := kernel.Failure{Kind: kernel.FailStatus, Status: 529}
+	for _, c := range []struct {
+		event   kernel.Event
+		content string
+		want    clues
+	}{
+		{kernel.RunStarted{}, `{"text":"q","provider":"openai"}`, clues{provider: "openai"}},
+		{kernel.ModelFailed{Failure: failure}, "", clues{provider: "openai", failed: failure}},
+		{kernel.TimerFired{}, "", clues{provider: "openai", failed: failure}},
+		{kernel.ModelReplied{}, "", clues{provider: "openai"}},
+		{kernel.ModelFailed{Failure: failure}, "", clues{provider: "openai", failed: failure}},
+		{kernel.RunStarted{}, "", clues{}},
+	} {
+		var content engine.Content
+		if c.content != "" {
+			decoded, err := engine.DecodeContent(c.event.Kind(), []byte(c.content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			content = decoded
+		}
+		d.clues.note(c.event, content)
+		if d.clues != c.want {
+			t.Errorf("after %s: %+v, want %+v", c.event.Kind(), d.clues, c.want)
+		}
+	}
+}
