@@ -4,6 +4,7 @@ package policy
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -52,6 +53,9 @@ type Approval struct {
 	Request
 	Reason string
 	Digest string // of tool and exact arguments
+	// Deadline is when the run ends, answered or not: its time goes on while a
+	// person reads. Zero: not known.
+	Deadline time.Time
 }
 
 // Verdict is a person's decision.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -79,7 +80,7 @@ func (p *person) Approve(ctx context.Context, a policy.Approval) (policy.Verdict
 	if err := p.dropTypedAhead(); err != nil {
 		return refused, err
 	}
-	if _, err := io.WriteString(p.out, question(a)); err != nil {
+	if _, err := io.WriteString(p.out, question(a, time.Now())); err != nil {
 		return refused, err
 	}
 	line, err := p.readLine(wake)
@@ -92,9 +93,10 @@ func (p *person) Approve(ctx context.Context, a policy.Approval) (policy.Verdict
 	return policy.Verdict{Approved: true, By: "terminal"}, nil
 }
 
-// question is the text of a prompt: who asks for what, exactly. The arguments
-// are the call's own bytes, laid out and escaped, never shortened.
-func question(a policy.Approval) string {
+// question is the text of a prompt: who asks for what, exactly, and how long
+// the answer is waited for. The arguments are the call's own bytes, laid out
+// and escaped, never shortened.
+func question(a policy.Approval, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\napproval needed: %s (effect %s)\n", safeLine(a.Tool), safeLine(string(a.Effect)))
 	if a.Reason != "" {
@@ -106,7 +108,11 @@ func question(a policy.Approval) string {
 		pretty.Reset()
 		pretty.Write(a.Arguments)
 	}
-	fmt.Fprintf(&b, "    %s\ntype yes to allow; anything else refuses: ", exactLines(pretty.String()))
+	fmt.Fprintf(&b, "    %s\n", exactLines(pretty.String()))
+	if !a.Deadline.IsZero() {
+		fmt.Fprintf(&b, "  the run ends in %s, answered or not (limits.deadline)\n", max(0, a.Deadline.Sub(now)).Round(time.Second))
+	}
+	b.WriteString("type yes to allow; anything else refuses: ")
 	return b.String()
 }
 

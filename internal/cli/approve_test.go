@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 
@@ -177,7 +178,7 @@ func TestPersonAsksOneQuestionAtATime(t *testing.T) {
 // What is asked about is shown exactly: every digit, every invisible
 // character, and nothing that moves the cursor.
 func TestQuestionShowsTheExactArguments(t *testing.T) {
-	q := question(approval("{\"id\":9007199254740993,\"cmd\":\"a\u202Eb\u200Bc\",\"raw\":\"\\u001b[2J\"}"))
+	q := question(approval("{\"id\":9007199254740993,\"cmd\":\"a\u202Eb\u200Bc\",\"raw\":\"\\u001b[2J\"}"), time.Time{})
 	for _, want := range []string{"run_program (effect once)", "9007199254740993", `a\u202eb\u200bc`, `\u001b[2J`, "policy rule 2: ask run_program", "call_1", "0123456789ab"} {
 		if !strings.Contains(q, want) {
 			t.Errorf("%q is missing in\n%s", want, q)
@@ -185,9 +186,31 @@ func TestQuestionShowsTheExactArguments(t *testing.T) {
 	}
 	a := approval("{\x1b[2J\x07")
 	a.Tool, a.Reason = "x\x1b[31m", "line\nbreak"
-	q = question(a)
+	q = question(a, time.Time{})
 	if strings.ContainsAny(q, "\x1b\x07\r") || strings.Contains(q, "line\nbreak") {
 		t.Errorf("control characters reach the terminal: %q", q)
+	}
+}
+
+// The run's time goes on while a person reads, so the prompt says how much is
+// left.
+func TestQuestionSaysHowLongIsLeft(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	for _, c := range []struct {
+		deadline time.Time
+		want     string // "": nothing is said
+	}{
+		{now.Add(29_600 * time.Millisecond), "\n  the run ends in 30s, answered or not (limits.deadline)\ntype yes"},
+		{now.Add(12 * time.Hour), "the run ends in 12h0m0s, "},
+		{now.Add(-time.Second), "the run ends in 0s, "},
+		{time.Time{}, ""},
+	} {
+		a := approval(`{}`)
+		a.Deadline = c.deadline
+		q := question(a, now)
+		if !strings.Contains(q, c.want) || strings.Contains(q, "the run ends") != (c.want != "") || !strings.HasSuffix(q, prompt) {
+			t.Errorf("%v: %q", c.deadline, q)
+		}
 	}
 }
 
