@@ -71,10 +71,9 @@ func (a *assembly) delta(index *int, d *piece) {
 	if b == nil {
 		return
 	}
-	a.blame(b.add(d))
-	if b.begin.Type == "text" && d.Type == "text_delta" {
-		a.show(d.Text)
-	}
+	shown, fault := b.add(d)
+	a.show(shown)
+	a.blame(fault)
 }
 
 // end ends a block.
@@ -122,8 +121,7 @@ func (a *assembly) show(s string) {
 func (a *assembly) finish() *model.Reply {
 	blocks := make([]kernel.Block, 0, len(a.blocks))
 	for _, b := range a.blocks {
-		// A truncated reply ends where it ends.
-		if !b.ended && a.stop != "max_tokens" {
+		if !b.ended && !a.truncated() {
 			a.blame("a block did not end")
 		}
 		out, fault := a.neutral(b)
@@ -138,6 +136,11 @@ func (a *assembly) finish() *model.Reply {
 	}
 }
 
+// truncated tells a reply that ends where it ends.
+func (a *assembly) truncated() bool {
+	return a.stop == "max_tokens" || a.stop == "model_context_window_exceeded"
+}
+
 func stopReason(wire string) kernel.StopReason {
 	switch wire {
 	case "":
@@ -148,6 +151,8 @@ func stopReason(wire string) kernel.StopReason {
 		return kernel.StopCalls
 	case "max_tokens":
 		return kernel.StopLength
+	case "model_context_window_exceeded":
+		return kernel.StopWindow
 	case "refusal":
 		return kernel.StopRefusal
 	}

@@ -15,9 +15,9 @@ type block struct {
 	begin begin
 	ended bool
 
-	text      strings.Builder
-	input     strings.Builder // of deltas
-	thinking  strings.Builder
+	text      transport.Joined
+	input     transport.Joined // of deltas
+	thinking  transport.Joined
 	signature strings.Builder
 	grown     bool // thinking came in deltas
 }
@@ -41,36 +41,51 @@ func (b *block) parse() (fault string) {
 	if err != nil {
 		return "a block of the reply is no JSON"
 	}
-	b.text.WriteString(b.begin.Text)
-	b.thinking.WriteString(b.begin.Thinking)
+	b.text.AddText(b.begin.Text)
+	b.thinking.AddText(b.begin.Thinking)
 	b.signature.WriteString(b.begin.Signature)
 	return fault
 }
 
-// add adds a delta and returns what is contradictory about it, if anything. A
-// kind of delta that this package does not know adds nothing.
-func (b *block) add(d *piece) string {
+// add adds a delta and returns the text that it adds to what is shown, and what
+// is contradictory about it, if anything. A kind of delta that this package
+// does not know adds nothing.
+func (b *block) add(d *piece) (shown, fault string) {
 	var want string
 	switch d.Type {
 	case "text_delta":
 		want = "text"
-		b.text.WriteString(d.Text)
+		shown = b.text.Add(d.Text)
+		fault = wrong(d.Text)
 	case "input_json_delta":
 		want = "tool_use"
-		b.input.WriteString(d.PartialJSON)
+		b.input.Add(d.PartialJSON)
+		fault = wrong(d.PartialJSON)
 	case "thinking_delta":
 		want = "thinking"
-		b.thinking.WriteString(d.Thinking)
+		b.thinking.Add(d.Thinking)
 		b.grown = true
+		fault = wrong(d.Thinking)
 	case "signature_delta":
 		want = "thinking"
 		b.signature.WriteString(d.Signature)
 		b.grown = true
 	default:
-		return ""
+		return "", ""
 	}
-	if b.begin.Type != want && b.known() {
-		return "a piece does not fit its block"
+	if b.begin.Type != want {
+		shown = ""
+		if b.known() {
+			fault = "a piece does not fit its block"
+		}
+	}
+	return shown, fault
+}
+
+// wrong says so where a delta's text is no string.
+func wrong(text json.RawMessage) (fault string) {
+	if len(text) > 0 && text[0] != '"' && text[0] != 'n' {
+		return "a delta of the reply has the wrong type"
 	}
 	return ""
 }

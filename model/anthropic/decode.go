@@ -30,12 +30,12 @@ type event struct {
 
 // piece is a delta of a block or of the message.
 type piece struct {
-	Type        string `json:"type"`
-	Text        string `json:"text"`
-	PartialJSON string `json:"partial_json"`
-	Thinking    string `json:"thinking"`
-	Signature   string `json:"signature"`
-	StopReason  string `json:"stop_reason"`
+	Type        string          `json:"type"`
+	Text        json.RawMessage `json:"text"`         // a string, as the two below
+	PartialJSON json.RawMessage `json:"partial_json"` // of JSON
+	Thinking    json.RawMessage `json:"thinking"`
+	Signature   string          `json:"signature"`
+	StopReason  string          `json:"stop_reason"`
 }
 
 // readStream reads a streamed answer to its message_stop.

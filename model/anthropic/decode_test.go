@@ -144,7 +144,7 @@ func TestThinking(t *testing.T) {
 // Rows 11 and 14: kinds and stop reasons are told as they are.
 func TestKindsAndStops(t *testing.T) {
 	for reason, want := range map[string]kernel.StopReason{
-		"end_turn": kernel.StopEnd, "stop_sequence": kernel.StopEnd, "tool_use": kernel.StopCalls, "max_tokens": kernel.StopLength,
+		"end_turn": kernel.StopEnd, "stop_sequence": kernel.StopEnd, "tool_use": kernel.StopCalls, "max_tokens": kernel.StopLength, "model_context_window_exceeded": kernel.StopWindow,
 		"refusal": kernel.StopRefusal, "pause_turn": "other:pause_turn", "unknown": "other:unknown", "": kernel.StopAbsent,
 	} {
 		r, _, err := plain(t, reply(`{"type":"image"},{"type":"server tool\n"},{}`, reason))
@@ -199,9 +199,11 @@ func manyBlocks(n int) (list []string) {
 
 // Report A10 (d): a truncated reply is no contradiction; it is truncated.
 func TestTruncated(t *testing.T) {
-	r, _, err := stream(t, begun, start(0, `{"type":"tool_use","id":"t1","name":"write","input":{}}`), input(`{"path":"R.md","content":"# T`), stop("max_tokens"), whole)
-	if err != nil || r.Stop != kernel.StopLength || r.Fault != "" {
-		t.Errorf("%+v, %v", r, err)
+	for reason, want := range map[string]kernel.StopReason{"max_tokens": kernel.StopLength, "model_context_window_exceeded": kernel.StopWindow} {
+		r, _, err := stream(t, begun, start(0, `{"type":"tool_use","id":"t1","name":"write","input":{}}`), input(`{"path":"R.md","content":"# T`), stop(reason), whole)
+		if err != nil || r.Stop != want || r.Fault != "" {
+			t.Errorf("%+v, %v", r, err)
+		}
 	}
 }
 
@@ -287,6 +289,26 @@ func TestInvalidUTF8(t *testing.T) {
 	r, _, err := plain(t, reply("{\"type\":\"text\",\"text\":\"a\xE4\xB8b\xFF\"}", "end_turn"))
 	if err != nil || textOf(r) != "a\uFFFDb\uFFFD" {
 		t.Errorf("%q, %v", textOf(r), err)
+	}
+}
+
+// Report A40: a character whose halves are escaped in two deltas.
+func TestSplitSurrogates(t *testing.T) {
+	r, seen, err := stream(t, begun, start(0, `{"type":"text","text":""}`),
+		delta(0, `{"type":"text_delta","text":"a\ud83d"}`), delta(0, `{"type":"text_delta","text":"\ude00b"}`), end(0), stop("end_turn"), whole)
+	if err != nil || textOf(r) != "a😀b" || seen != "a😀b" {
+		t.Errorf("%+v, seen %q, %v", r, seen, err)
+	}
+	r, _, err = stream(t, begun, start(0, `{"type":"thinking","thinking":"","signature":""}`),
+		delta(0, `{"type":"thinking_delta","thinking":"\ud83d"}`), delta(0, `{"type":"thinking_delta","thinking":"\ude02"}`),
+		delta(0, `{"type":"signature_delta","signature":"S"}`), end(0), start(1, `{"type":"tool_use","id":"t1","name":"f","input":{}}`),
+		delta(1, `{"type":"input_json_delta","partial_json":"{\"s\":\"\ud83d"}`), delta(1, `{"type":"input_json_delta","partial_json":"\ude00\"}"}`),
+		end(1), stop("tool_use"), whole)
+	if err != nil || r.Fault != "" || callsOf(r) != `t1=f({"s":"😀"})` {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if got := string(r.Message.Blocks[0].Private.Data); got != `{"type":"thinking","thinking":"😂","signature":"S"}` {
+		t.Errorf("thinking %s", got)
 	}
 }
 

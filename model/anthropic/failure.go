@@ -55,6 +55,8 @@ func (p *problem) failure(status int) *model.Error {
 	case status == http.StatusBadRequest &&
 		(strings.Contains(message, "prompt is too long") || strings.Contains(message, "exceed context limit")):
 		e = transport.ContextTooLong()
+	case status == http.StatusBadRequest && strings.Contains(message, "content filtering policy"):
+		e = transport.Filtered()
 	default:
 		return transport.Status(status)
 	}

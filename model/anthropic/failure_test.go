@@ -25,6 +25,7 @@ var problems = []struct {
 	{400, "{\"type\":\"invalid_request_error\",\"message\":\"input length and `max_tokens` exceed context limit: 1 + 2 > 2\"}", kernel.FailContext},
 	{400, `{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}`, kernel.FailQuota},
 	{402, `{"type":"billing_error"}`, kernel.FailQuota},
+	{400, `{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}`, kernel.FailFilter},
 	{401, `{"type":"authentication_error"}`, kernel.FailStatus},
 	{403, `{"type":"permission_error"}`, kernel.FailStatus},
 	{404, `{"type":"not_found_error"}`, kernel.FailStatus},

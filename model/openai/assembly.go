@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
@@ -16,9 +15,9 @@ type assembly struct {
 	watch func(model.Delta)
 
 	chosen    bool // a choice was seen
-	text      strings.Builder
-	refusal   strings.Builder
-	reasoning strings.Builder
+	text      transport.Joined
+	refusal   transport.Joined
+	reasoning transport.Joined
 	parts     []byte // reasoning parts of a content array, as they came
 	others    []kernel.BlockKind
 	calls     calls
@@ -38,7 +37,7 @@ func (a *assembly) blame(fault string) {
 func (a *assembly) delta(d *delta, whole bool) {
 	a.content(d.content)
 	a.refused(d.refusal)
-	a.reasoning.WriteString(d.reasoning)
+	a.reasoning.Add(d.reasoning)
 	for i := range d.toolCalls {
 		a.blame(a.calls.add(&d.toolCalls[i], whole))
 	}
@@ -52,7 +51,7 @@ func (a *assembly) content(v transport.Value) {
 	switch {
 	case v.Null():
 	case v[0] == '"':
-		a.say(transport.Unquote(v))
+		a.say(v)
 	case v[0] == '[':
 		for p := range v.Elements {
 			a.part(p)
@@ -64,9 +63,9 @@ func (a *assembly) content(v transport.Value) {
 
 func (a *assembly) part(raw transport.Value) {
 	var p struct {
-		Type    string `json:"type"`
-		Text    string `json:"text"`
-		Refusal string `json:"refusal"`
+		Type    string          `json:"type"`
+		Text    json.RawMessage `json:"text"`
+		Refusal json.RawMessage `json:"refusal"`
 	}
 	if json.Unmarshal(raw, &p) != nil {
 		a.blame("a part of the reply's content has the wrong type")
@@ -74,9 +73,9 @@ func (a *assembly) part(raw transport.Value) {
 	}
 	switch p.Type {
 	case "text":
-		a.say(p.Text)
+		a.say(transport.Value(p.Text))
 	case "refusal":
-		a.refused(p.Refusal)
+		a.refused(transport.Value(p.Refusal))
 	case "thinking", "reasoning":
 		if len(a.parts) > 0 {
 			a.parts = append(a.parts, ',')
@@ -89,15 +88,9 @@ func (a *assembly) part(raw transport.Value) {
 	}
 }
 
-func (a *assembly) say(s string) {
-	a.text.WriteString(s)
-	a.show(s)
-}
+func (a *assembly) say(v transport.Value) { a.show(a.text.Add(v)) }
 
-func (a *assembly) refused(s string) {
-	a.refusal.WriteString(s)
-	a.show(s)
-}
+func (a *assembly) refused(v transport.Value) { a.show(a.refusal.Add(v)) }
 
 func (a *assembly) show(s string) {
 	if a.watch != nil && s != "" {
@@ -124,7 +117,7 @@ func (a *assembly) finish() *model.Reply {
 	called, fault := a.calls.finish()
 	a.blame(fault)
 	blocks := a.private()
-	for _, s := range []*strings.Builder{&a.text, &a.refusal} {
+	for _, s := range []*transport.Joined{&a.text, &a.refusal} {
 		if s.Len() > 0 {
 			blocks = append(blocks, kernel.Block{Kind: kernel.BlockText, Text: s.String()})
 		}

@@ -3,7 +3,6 @@ package openai
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model/internal/transport"
@@ -23,7 +22,7 @@ type openCall struct {
 	index *int64
 	id    string
 	name  string
-	args  strings.Builder
+	args  transport.Joined
 }
 
 // add adds a fragment, or a whole call of a plain answer, and returns what is
@@ -52,7 +51,12 @@ func (c *calls) add(f *fragment, whole bool) (fault string) {
 }
 
 func (f *fragment) empty() bool {
-	return f.id == "" && f.function.name == "" && arguments(f.function.arguments) == ""
+	return f.id == "" && f.function.empty()
+}
+
+// empty: null, absent and blank arguments say nothing (Report A07).
+func (f *function) empty() bool {
+	return f.name == "" && (f.arguments.Null() || string(f.arguments) == `""`)
 }
 
 // find returns the call that a fragment continues, or nil when it begins one.
@@ -101,7 +105,7 @@ func (c *calls) has(index int64) bool {
 // Report A06: the wire's older form knows one call, without an id.
 func (c *calls) addLegacy(f *function) string {
 	if c.legacy == nil {
-		if f.name == "" && arguments(f.arguments) == "" {
+		if f.empty() {
 			return ""
 		}
 		c.legacy = &openCall{}
@@ -110,7 +114,8 @@ func (c *calls) addLegacy(f *function) string {
 }
 
 // add adds to a call. An id and a name count once; null, a missing or an empty
-// one later leaves the first.
+// one later leaves the first. Arguments are kept byte for byte; some servers
+// send the object itself in place of its text.
 func (o *openCall) add(id string, f *function) string {
 	if o.id == "" {
 		o.id = id
@@ -118,24 +123,17 @@ func (o *openCall) add(id string, f *function) string {
 	if o.name == "" {
 		o.name = f.name
 	}
-	o.args.WriteString(arguments(f.arguments))
+	switch {
+	case f.arguments.Null():
+	case f.arguments[0] == '"':
+		o.args.Add(f.arguments)
+	default:
+		o.args.AddText(string(f.arguments))
+	}
 	if f.name != "" && f.name != o.name {
 		return "a call has two names"
 	}
 	return ""
-}
-
-// arguments returns the text of a call's arguments, byte for byte. Report A07:
-// null and absent are "". Some servers send the object itself in place of its
-// text.
-func arguments(raw transport.Value) string {
-	if len(raw) == 0 || string(raw) == "null" {
-		return ""
-	}
-	if raw[0] == '"' {
-		return transport.Unquote(raw)
-	}
-	return string(raw)
 }
 
 // finish returns the calls: in the order of their indices where all have one,

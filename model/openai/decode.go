@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-run/holdfast/model/internal/transport"
 )
 
-// readStream reads a streamed answer to its end: [DONE], or the end of the
-// stream once a finish reason was seen.
+// readStream reads a streamed answer to its end: [DONE], the usage that follows
+// the finish reason, or the end of the stream once that reason was seen.
 func (a *assembly) readStream(r io.Reader) error {
 	var in reader
 	for ev, err := range transport.Events(r) {
@@ -24,8 +24,12 @@ func (a *assembly) readStream(r io.Reader) error {
 		if !ok {
 			return transport.Invalid("a chunk of the answer is no JSON")
 		}
-		if err := a.take(in.read(v)); err != nil {
+		ans := in.read(v)
+		if err := a.take(ans); err != nil {
 			return err
+		}
+		if ans.last() && a.stop != "" {
+			return nil
 		}
 	}
 	if a.stop == "" {
@@ -34,10 +38,15 @@ func (a *assembly) readStream(r io.Reader) error {
 	return nil
 }
 
-// broken judges a stream that broke: what came after the finish reason could
-// only have been usage.
+// last tells a chunk of usage alone: after a finish reason nothing but [DONE]
+// follows it, and some servers leave that out and the stream open.
+func (v *answer) last() bool { return len(v.choices) == 0 && usageOf(v.usage) != nil }
+
+// broken judges a stream that broke, or that was still open at the end of the
+// request's time: what was to come after the finish reason could only have been
+// usage.
 func (a *assembly) broken(err error) error {
-	if a.stop != "" && errors.Is(err, io.ErrUnexpectedEOF) {
+	if a.stop != "" && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, transport.ErrTimeout)) {
 		return nil
 	}
 	return err

@@ -433,6 +433,24 @@ func TestInvalidUTF8(t *testing.T) {
 	}
 }
 
+// Report A40: a character whose halves are escaped in two chunks.
+func TestSplitSurrogates(t *testing.T) {
+	r, seen, err := stream(t, chunk(`{"content":"a\ud83d"}`), chunk(`{"content":"\ude00b\ud83d"}`),
+		chunk(`{"content":[{"type":"text","text":"\ude01"}]}`), chunk(`{"reasoning_content":"\ud83d"}`), chunk(`{"reasoning_content":"\ude02"}`),
+		fragments(`{"index":0,"id":"c","function":{"name":"f","arguments":"{\"s\":\"\ud83d"}}`), fragments(`{"index":0,"function":{"arguments":"\ude00\"}"}}`),
+		finish("tool_calls"), done)
+	if err != nil || r.Fault != "" || textOf(r) != "a😀b😁" || seen != "a😀b😁" || callsOf(r) != `c=f({"s":"😀"})` {
+		t.Fatalf("%+v, seen %q, %v", r, seen, err)
+	}
+	if got := string(r.Message.Blocks[0].Private.Data); got != `"😂"` {
+		t.Errorf("reasoning %s", got)
+	}
+	r, _, err = stream(t, chunk(`{"refusal":"\ud83d"}`), chunk(`{"refusal":"\ude00"}`), finish("stop"), done)
+	if err != nil || textOf(r) != "😀" || r.Stop != kernel.StopRefusal {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 func TestOneLineUpToTheCap(t *testing.T) {
 	const overhead = 200
 	content := strings.Repeat("x", 1_000_000-overhead)

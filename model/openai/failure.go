@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,14 +34,49 @@ func (p *problem) empty() bool {
 	return p == nil || p.Type == "" && p.Code == nil && p.Message == ""
 }
 
-// classify says what an error answer means.
-func classify(status int, body []byte) *model.Error {
-	var v struct {
-		Error problem `json:"error"`
+// flat returns the error that an answer without choices is itself, as some
+// servers send it: {"object":"error","message":…,"type":…,"code":…}. Nil: it is
+// none.
+func flat(v transport.Value) *problem {
+	p := &problem{}
+	object := ""
+	for name, m := range v.Members {
+		switch string(name) {
+		case "object":
+			object, _ = m.Text()
+		case "message":
+			p.Message, _ = m.Text()
+		case "type":
+			p.Type, _ = m.Text()
+		case "code":
+			_ = json.Unmarshal(m, &p.Code) // valid JSON fits any
+		}
 	}
-	// A body that says nothing leaves the status.
-	_ = json.Unmarshal(transport.ValidUTF8(body), &v)
-	return v.Error.failure(status)
+	if object != "error" && (p.Message == "" || p.Type == "" && p.Code == nil) {
+		return nil
+	}
+	return p
+}
+
+// classify says what an error answer means. A body that says nothing leaves the
+// status.
+func classify(status int, body []byte) *model.Error {
+	v, _ := transport.Parse(body)
+	for first := range v.Elements { // some gateways send a list of one
+		v = first
+		break
+	}
+	p := flat(v)
+	for name, m := range v.Members {
+		if string(name) == "error" && !m.Null() {
+			p = &problem{}
+			_ = json.Unmarshal(m, p) // it takes anything
+		}
+	}
+	if p == nil {
+		p = &problem{}
+	}
+	return p.failure(status)
 }
 
 // failure says what an error with this status means; 0 is an error event,
@@ -50,23 +86,26 @@ func (p *problem) failure(status int) *model.Error {
 	if status == 0 {
 		status = p.status(code)
 	}
-	is := func(name string) bool { return code == name || p.Type == name }
+	is := func(names ...string) bool { return slices.Contains(names, code) || slices.Contains(names, p.Type) }
+	var e *model.Error
 	switch {
-	case is("insufficient_quota"), is("billing_hard_limit_reached"), status == http.StatusPaymentRequired:
-		e := transport.Quota()
-		e.Status = status
-		return e
-	case is("context_length_exceeded"), status == http.StatusBadRequest && p.tooLong():
-		e := transport.ContextTooLong()
-		e.Status = status
-		return e
+	case is("insufficient_quota", "billing_hard_limit_reached"), status == http.StatusPaymentRequired:
+		e = transport.Quota()
+	case is("context_length_exceeded", "exceed_context_size_error"), status == http.StatusBadRequest && p.tooLong():
+		e = transport.ContextTooLong()
+	case is("content_filter", "content_policy_violation"):
+		e = transport.Filtered()
+	default:
+		return transport.Status(status)
 	}
-	return transport.Status(status)
+	e.Status = status
+	return e
 }
 
 // tooLong knows the words of compatible servers that give no code.
 func (p *problem) tooLong() bool {
-	return strings.Contains(strings.ToLower(p.Message), "maximum context length")
+	message := strings.ToLower(p.Message)
+	return strings.Contains(message, "maximum context length") || strings.Contains(message, "available context size")
 }
 
 func (p *problem) status(code string) int {
@@ -80,7 +119,8 @@ func (p *problem) status(code string) int {
 		switch name {
 		case "rate_limit_exceeded", "rate_limit_error", "requests", "tokens", "insufficient_quota":
 			return http.StatusTooManyRequests
-		case "invalid_request_error", "context_length_exceeded":
+		case "invalid_request_error", "BadRequestError", "context_length_exceeded", "exceed_context_size_error",
+			"content_filter", "content_policy_violation":
 			return http.StatusBadRequest
 		case "invalid_api_key", "authentication_error":
 			return http.StatusUnauthorized

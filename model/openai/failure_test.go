@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,9 +9,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/model/internal/transport"
 )
 
 // fails asserts the kind of a failure, and that no form of it tells a secret.
@@ -43,6 +46,16 @@ func TestErrorAnswers(t *testing.T) {
 		{400, `{"error":{"code":"context_length_exceeded"}}`, kernel.FailContext},
 		{400, `{"error":{"code":400,"message":"This model's maximum context length is 10 tokens."}}`, kernel.FailContext},
 		{400, `{"error":{"code":"invalid_value","message":7}}`, kernel.FailStatus},
+		// What vLLM, llama.cpp and Azure say.
+		{400, `{"object":"error","message":"This model's maximum context length is 4096 tokens","type":"BadRequestError","code":400}`, kernel.FailContext},
+		{400, `{"object":"error","message":"sk-secret","type":"BadRequestError","param":null,"code":400}`, kernel.FailStatus},
+		{400, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_ctx":4096}}`, kernel.FailContext},
+		{400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it"}}`, kernel.FailContext},
+		{400, `{"error":{"message":"sk-secret","type":null,"param":"prompt","code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, kernel.FailFilter},
+		{429, `{"message":"sk-secret","type":"insufficient_quota"}`, kernel.FailQuota},
+		{400, `[{"error":{"code":"context_length_exceeded"}}]`, kernel.FailContext},
+		{400, `{"detail":"sk-secret"}`, kernel.FailStatus},
+		{400, `[]`, kernel.FailStatus},
 		{400, `{"error":"sk-secret"}`, kernel.FailStatus},
 		{401, `{"error":{"message":"Incorrect API key provided: sk-secret"}}`, kernel.FailStatus},
 		{404, ``, kernel.FailStatus},
@@ -81,6 +94,8 @@ func TestErrorEvents(t *testing.T) {
 		{`{"type":"invalid_request_error","code":"context_length_exceeded"}`, kernel.FailContext, 400},
 		{`{"code":"invalid_api_key"}`, kernel.FailStatus, 401},
 		{`"sk-secret"`, kernel.FailStatus, 500},
+		{`{"code":"content_filter"}`, kernel.FailFilter, 400},
+		{`{"type":"exceed_context_size_error","code":400}`, kernel.FailContext, 400},
 	}
 	for _, tt := range tests {
 		_, _, err := stream(t, chunk(`{"content":"Hel"}`), `{"error":`+tt.problem+`}`)
@@ -94,6 +109,45 @@ func TestErrorEvents(t *testing.T) {
 		r, _, err := stream(t, `{"error":`+none+`,"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}`, done)
 		if err != nil || textOf(r) != "hi" {
 			t.Errorf("error %s: %v", none, err)
+		}
+	}
+}
+
+// Compatible servers send an error that is no field of an object, in a stream
+// and as a whole answer.
+func TestFlatErrors(t *testing.T) {
+	for body, want := range map[string]*model.Error{
+		`{"object":"error","message":"sk-secret","type":"InternalServerError","code":500}`:                        {Kind: kernel.FailStatus, Status: 500},
+		`{"object":"error","message":"sk-secret","type":"BadRequestError","param":null,"code":400}`:               {Kind: kernel.FailStatus, Status: 400},
+		`{"object":"error","message":"This model's maximum context length is 9 tokens","type":"BadRequestError"}`: {Kind: kernel.FailContext, Status: 400},
+		`{"message":"sk-secret","code":429}`:                                    {Kind: kernel.FailStatus, Status: 429},
+		`{"message":"sk-secret","type":"exceed_context_size_error","code":400}`: {Kind: kernel.FailContext, Status: 400},
+		`{"type":"error","message":"sk-secret","code":"content_filter"}`:        {Kind: kernel.FailFilter, Status: 400},
+	} {
+		_, _, streamed := stream(t, chunk(`{"content":"Hel"}`), body, done)
+		_, _, whole := plain(t, body)
+		for _, err := range []error{streamed, whole} {
+			fails(t, err, want.Kind)
+			var e *model.Error
+			if errors.As(err, &e) && e.Status != want.Status {
+				t.Errorf("%s: status %d, want %d", body, e.Status, want.Status)
+			}
+		}
+	}
+	// Chunks without choices are no errors by themselves.
+	r, _, err := stream(t, `{"type":"ping"}`, `{"message":"wait"}`, `{"object":"x","code":7}`, chunk(`{"content":"hi"}`), finish("stop"), done)
+	if err != nil || textOf(r) != "hi" {
+		t.Errorf("%v", err)
+	}
+}
+
+// The end of the caller's context is never a reply, however far the stream was.
+func TestAbortAfterTheFinishReason(t *testing.T) {
+	for cause, whole := range map[error]bool{transport.ErrTimeout: true, io.ErrUnexpectedEOF: true, context.Canceled: false, context.DeadlineExceeded: false} {
+		var a assembly
+		err := a.readStream(io.MultiReader(strings.NewReader(events(chunk(`{"content":"hi"}`), finish("stop"))), iotest.ErrReader(cause)))
+		if (err == nil) != whole {
+			t.Errorf("%v: %v", cause, err)
 		}
 	}
 }

@@ -23,8 +23,8 @@ type choice struct {
 
 type delta struct {
 	content   transport.Value // a string, or an array of parts
-	refusal   string
-	reasoning string
+	refusal   transport.Value // a string
+	reasoning transport.Value // a string
 	toolCalls []fragment
 	legacy    *function
 }
@@ -68,6 +68,9 @@ func (r *reader) read(v transport.Value) *answer {
 	r.object(v, "answer")
 	r.problem(problem)
 	r.choices(choices)
+	if r.answer.choices == nil && problem.Null() {
+		r.answer.problem = flat(v)
+	}
 	return &r.answer
 }
 
@@ -102,6 +105,14 @@ func (r *reader) text(v transport.Value, field string) string {
 		r.wrong(field)
 	}
 	return s
+}
+
+// quoted returns a string as it stands in the JSON.
+func (r *reader) quoted(v transport.Value, field string) transport.Value {
+	if !v.Null() && v[0] != '"' {
+		r.wrong(field)
+	}
+	return v
 }
 
 func (r *reader) problem(v transport.Value) {
@@ -156,9 +167,9 @@ func (r *reader) delta(v transport.Value, field string) (d delta) {
 		case "content":
 			d.content = m
 		case "refusal":
-			d.refusal = r.text(m, "refusal")
+			d.refusal = r.quoted(m, "refusal")
 		case "reasoning_content":
-			d.reasoning = r.text(m, "reasoning_content")
+			d.reasoning = r.quoted(m, "reasoning_content")
 		case "tool_calls":
 			d.toolCalls = r.fragments(m)
 		case "function_call":

@@ -31,7 +31,7 @@ const (
 
 // Causes of the end of an exchange's context, where it is not the caller's.
 var (
-	errTimeout = errors.New("the request's time is over")
+	ErrTimeout = errors.New("the request's time is over")
 	errEnough  = errors.New("the rest of the answer is not wanted")
 )
 

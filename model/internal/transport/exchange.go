@@ -53,7 +53,7 @@ func newExchange(ctx context.Context, timeout time.Duration, limit int64) *Excha
 	x := &Exchange{cap: limit}
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	if timeout > 0 {
-		x.timer = time.AfterFunc(timeout, func() { x.cancel(errTimeout) })
+		x.timer = time.AfterFunc(timeout, func() { x.cancel(ErrTimeout) })
 	}
 	return x
 }
@@ -61,7 +61,8 @@ func newExchange(ctx context.Context, timeout time.Duration, limit int64) *Excha
 // Size returns the bytes read so far.
 func (x *Exchange) Size() int { return int(x.size) }
 
-// Read reads the answer and fails once it is over the cap.
+// Read reads the answer and fails once it is over the cap. It fails with
+// ErrTimeout when the exchange's own time ended it.
 func (x *Exchange) Read(p []byte) (int, error) {
 	// One byte more than allowed may be asked for: it tells an answer of
 	// exactly the cap from a longer one.
@@ -73,6 +74,9 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	x.whole = x.whole || err == io.EOF
 	if x.size > x.cap {
 		return n, errTooLarge
+	}
+	if err != nil && !x.whole && errors.Is(context.Cause(x.ctx), ErrTimeout) {
+		return n, ErrTimeout
 	}
 	return n, err
 }
@@ -121,7 +125,7 @@ func (x *Exchange) ended() *model.Error {
 	switch cause := context.Cause(x.ctx); {
 	case cause == nil, errors.Is(cause, errEnough):
 		return nil
-	case errors.Is(cause, errTimeout):
+	case errors.Is(cause, ErrTimeout):
 		return &model.Error{Kind: kernel.FailTimeout, Message: "no whole answer within the request's time"}
 	default:
 		return &model.Error{Kind: kernel.FailAborted, Message: "the request was aborted"}

@@ -36,6 +36,12 @@ func ContextTooLong() *model.Error {
 	return &model.Error{Kind: kernel.FailContext, Message: "the request is longer than the model's window"}
 }
 
+// Filtered is a request that the provider refused to answer for what it says,
+// or an answer that it broke off for that.
+func Filtered() *model.Error {
+	return &model.Error{Kind: kernel.FailFilter, Message: "the provider's content filter stopped the request"}
+}
+
 // Status is an error status, or an error event that means that status.
 func Status(status int) *model.Error {
 	e := &model.Error{Kind: kernel.FailStatus, Status: status}

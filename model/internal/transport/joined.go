@@ -1,0 +1,66 @@
+package transport
+
+import (
+	"slices"
+	"strings"
+)
+
+// Joined is the text of JSON strings that arrive in pieces. A character that a
+// pair of escapes names is whole again when its halves come in two pieces
+// (Report A40). The zero value is an empty text; do not copy it.
+type Joined struct {
+	text strings.Builder
+	high []byte // the escape of half a character, whose other half may come
+}
+
+// Add adds a piece, which is a JSON string with its quotes that Decode or Parse
+// accepted, and returns what it adds to the text. Any other value adds nothing.
+func (j *Joined) Add(piece []byte) string {
+	if len(piece) < 2 || piece[0] != '"' {
+		return ""
+	}
+	if j.high != nil {
+		piece = slices.Concat([]byte{'"'}, j.high, piece[1:])
+	}
+	j.high = nil
+	if n := len(piece) - len(`\u0000"`); endsHigh(piece) {
+		j.high = slices.Clone(piece[n : len(piece)-1])
+		piece = append(slices.Clone(piece[:n]), '"')
+	}
+	added := Unquote(piece)
+	j.text.WriteString(added)
+	return added
+}
+
+// AddText adds text that is no JSON.
+func (j *Joined) AddText(s string) { j.text.WriteString(s) }
+
+// Len is the length of the text so far, in bytes.
+func (j *Joined) Len() int { return j.text.Len() + len(j.rest()) }
+
+// String returns the text so far. Half a character is one U+FFFD.
+func (j *Joined) String() string { return j.text.String() + j.rest() }
+
+func (j *Joined) rest() string {
+	if j.high == nil {
+		return ""
+	}
+	return replacement
+}
+
+// endsHigh tells whether a JSON string ends in the escape of a high surrogate.
+func endsHigh(s []byte) bool {
+	n := len(s) - len(`\u0000"`)
+	if n < 1 || s[n] != '\\' {
+		return false
+	}
+	u, ok := escape(string(s[n : len(s)-1]))
+	if !ok || u < 0xD800 || u > 0xDBFF {
+		return false
+	}
+	backslashes := 0 // before it: an odd one escapes the escape
+	for s[n-1-backslashes] == '\\' {
+		backslashes++
+	}
+	return backslashes%2 == 0
+}
