@@ -23,7 +23,7 @@ func (e *argumentError) Error() string { return fmt.Sprintf("%s at byte %d", e.w
 
 // canonicalArguments checks that text is exactly one JSON object and returns
 // its canonical form: names sorted by bytes, no insignificant white space,
-// strings with the fewest escapes, numbers digit for digit. Blank text is the
+// strings with the shortest escapes, numbers digit for digit. Blank text is the
 // empty object, since providers send it for a call without arguments.
 func canonicalArguments(text string) (string, error) {
 	p := argumentParser{text: text}
@@ -43,6 +43,20 @@ func canonicalArguments(text string) (string, error) {
 		return "", p.fail("something follows the JSON object")
 	}
 	return string(out), nil
+}
+
+// CheckArguments reports what keeps text from being the arguments of a call:
+// exactly one JSON object, of valid UTF-8, nested at most 64 deep, without a
+// name twice in one object and without a lone surrogate. It is the check that
+// admission makes, except that blank text, which admission takes for {}, is no
+// object here. The error completes "not one JSON object: …", on one line. It
+// quotes no value.
+func CheckArguments(text string) error {
+	form, err := canonicalArguments(text)
+	if err == nil && form == "{}" && !strings.Contains(text, "{") {
+		return &argumentError{what: "the text is blank", truncated: true}
+	}
+	return err
 }
 
 type argumentParser struct {
@@ -357,20 +371,23 @@ func (p *argumentParser) hex4() (rune, error) {
 	return r, nil
 }
 
-// appendString writes s as a JSON string with the fewest escapes.
+// appendString writes s as a JSON string with the shortest escapes.
 func appendString(out []byte, s string) []byte {
-	const hexDigits = "0123456789abcdef"
 	out = append(out, '"')
 	plain := 0 // s[plain:i] needs no escape
 	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			out = append(append(out, s[plain:i]...), '\\', c)
-			plain = i + 1
-		case c < 0x20:
-			out = append(append(out, s[plain:i]...), '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
+			out = appendEscape(append(out, s[plain:i]...), c)
 			plain = i + 1
 		}
 	}
 	return append(append(out, s[plain:]...), '"')
+}
+
+func appendEscape(out []byte, c byte) []byte {
+	const hexDigits = "0123456789abcdef"
+	if i := strings.IndexByte("\"\\\b\f\n\r\t", c); i >= 0 {
+		return append(out, '\\', `"\bfnrt`[i])
+	}
+	return append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }

@@ -2,7 +2,9 @@ package kernel
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // appendEvent writes an event's fields as a JSON object. The events that every
@@ -133,9 +135,14 @@ func (r *ResultFacts) appendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
-// AppendString appends s as a JSON string of the codec: with the fewest
+// AppendString appends s as a JSON string of the codec: with the shortest
 // escapes, and U+FFFD for each byte that is no UTF-8.
-func AppendString(b []byte, s string) []byte { return appendString(b, repair(s)) }
+func AppendString(b []byte, s string) []byte {
+	s = repair(s)
+	// Room for the escapes that texts have, and for a little that may follow.
+	escapes := strings.Count(s, `"`) + strings.Count(s, `\`) + strings.Count(s, "\n")
+	return appendString(slices.Grow(b, len(s)+escapes+64), s)
+}
 
 // The helpers take what is before a value as it is written: a brace or a
 // comma, the name and the colon.
@@ -145,7 +152,7 @@ func appendNumber[N ~int | ~int64](b []byte, name string, n N) []byte {
 }
 
 func appendText[S ~string](b []byte, name string, s S) []byte {
-	return AppendString(append(b, name...), string(s))
+	return appendString(append(b, name...), repair(string(s)))
 }
 
 // appendSome leaves empty text out.
