@@ -4,114 +4,66 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// Bounds of a JSON text that is parsed here. A number beyond them has no use
-// as an argument and would cost the exact arithmetic of the validator dearly.
+// Bounds of a number. One beyond them has no use as an argument and would cost
+// the exact arithmetic of the validator dearly.
 const (
-	maxDepth    = 64
-	maxDigits   = 512 // bytes of one number
+	maxDigits   = 512 // bytes
 	maxExponent = 400 // beyond the range of a double
 )
 
-var (
-	errNoObject = errors.New("arguments must be one JSON object")
-	errUTF8     = errors.New("arguments must be valid UTF-8")
-	errDepth    = errors.New("arguments are nested too deeply")
-	errNumber   = errors.New("arguments hold a number that is out of range")
-)
+var errNumber = errors.New("not usable: a number is out of range")
 
-// parseObject decodes exactly one JSON object: no duplicate keys at any depth,
-// nothing behind it, every number a json.Number with its digits as they came.
-// The errors are sentences about "arguments" that may be shown.
+// parseObject decodes what kernel.CheckArguments accepts, every number a
+// json.Number with its digits as they came. The errors complete "the arguments
+// are …" and may be shown.
 func parseObject(data []byte) (map[string]any, error) {
-	if !utf8.Valid(data) {
-		return nil, errUTF8
-	}
-	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
-		return nil, errNoObject
+	if err := kernel.CheckArguments(string(data)); err != nil {
+		return nil, noObject(err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	if _, err := dec.Token(); err != nil {
-		return nil, errNoObject
+	var m map[string]any
+	if err := dec.Decode(&m); err != nil {
+		return nil, noObject(err)
 	}
-	m, err := parseMembers(dec, 1)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errNoObject
+	if !plausible(m) {
+		return nil, errNumber
 	}
 	return m, nil
 }
 
-func parseValue(dec *json.Decoder, depth int) (any, error) {
-	tok, err := dec.Token()
-	if err != nil {
-		return nil, errNoObject
-	}
-	switch tok := tok.(type) {
-	case json.Delim:
-		if depth == maxDepth {
-			return nil, errDepth
-		}
-		if tok == '{' {
-			return parseMembers(dec, depth+1)
-		}
-		return parseItems(dec, depth+1)
+func noObject(err error) error { return fmt.Errorf("not one JSON object: %w", err) }
+
+// plausible reports whether every number stays within maxDigits and
+// maxExponent. The depth of v is bounded.
+func plausible(v any) bool {
+	switch v := v.(type) {
 	case json.Number:
-		if !plausible(string(tok)) {
-			return nil, errNumber
+		return plausibleNumber(string(v))
+	case map[string]any:
+		for _, member := range v {
+			if !plausible(member) {
+				return false
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if !plausible(item) {
+				return false
+			}
 		}
 	}
-	return tok, nil
+	return true
 }
 
-func parseMembers(dec *json.Decoder, depth int) (map[string]any, error) {
-	m := make(map[string]any)
-	for dec.More() {
-		tok, err := dec.Token()
-		key, isString := tok.(string)
-		if err != nil || !isString {
-			return nil, errNoObject
-		}
-		if _, ok := m[key]; ok {
-			return nil, errors.New("argument given twice: " + showName(key))
-		}
-		if m[key], err = parseValue(dec, depth); err != nil {
-			return nil, err
-		}
-	}
-	return m, closeDelim(dec)
-}
-
-func parseItems(dec *json.Decoder, depth int) ([]any, error) {
-	items := []any{}
-	for dec.More() {
-		v, err := parseValue(dec, depth)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, v)
-	}
-	return items, closeDelim(dec)
-}
-
-func closeDelim(dec *json.Decoder) error {
-	if _, err := dec.Token(); err != nil {
-		return errNoObject
-	}
-	return nil
-}
-
-// plausible reports whether a JSON number stays within maxDigits and
-// maxExponent.
-func plausible(n string) bool {
+func plausibleNumber(n string) bool {
 	if len(n) > maxDigits {
 		return false
 	}

@@ -105,12 +105,13 @@ type settled struct {
 	outcome *Outcome
 }
 
-// settle makes the outcome, unless there is one, and reports whether it did.
-func (s *settled) settle(make func() Outcome) (o Outcome, first bool) {
+// settle takes the outcome that come gives, unless there is one, and reports
+// whether it did.
+func (s *settled) settle(come func() Outcome) (o Outcome, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if first = s.outcome == nil; first {
-		o = make()
+		o = come()
 		s.outcome = &o
 	}
 	return *s.outcome, first

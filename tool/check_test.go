@@ -1,6 +1,7 @@
 package tool_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func TestCheckMessages(t *testing.T) {
 		{"pair", `{"a":1.0,"b":15}`, "a must be an integer"},
 		{"pair", `{"a":1e0,"b":15}`, "a must be an integer"},
 		{"pair", `{"a":2E6,"b":15}`, "a must be an integer"},
-		{"pair", `[1]`, "arguments must be one JSON object"},
+		{"pair", `[1]`, "the arguments are not one JSON object: not a JSON object at byte 0"},
 		{"pair", `{"a":1,"b":2,"c":3}`, "unexpected arguments: c"},
 		{"pair", `{"A":1,"b":2,"a":3}`, "unexpected arguments: A"},
 		{"pair", `{"b":"x","a":[]}`, "a must be an integer; b must be an integer"},
@@ -94,32 +95,57 @@ func TestCheckMessages(t *testing.T) {
 	}
 }
 
-// Report A09 and row 10: what is not exactly one strict object is refused.
+// Report A09 and row 10: what is not exactly one strict object is refused, by
+// the schema's check, by a typed function and, but for blank text, by admission
+// alike: there is one parser.
 func TestCheckParsesStrictly(t *testing.T) {
-	set := newSet(t, fake{spec: spec("any", `{"type":"object","additionalProperties":false,"properties":{"a":true,"add":true,"x":true}}`)})
+	const open = `{"type":"object","additionalProperties":false,"properties":{"a":true,"add":true,"x":true}}`
+	set := newSet(t, fake{spec: spec("any", open)})
+	typed, err := tool.Func(spec("any", open), func(context.Context, tool.Call, struct{ A, Add, X any }) (string, error) { return "ran", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct{ args, want string }{
-		{"", "arguments must be one JSON object"},
-		{"  ", "arguments must be one JSON object"},
-		{"null", "arguments must be one JSON object"},
-		{"{", "arguments must be one JSON object"},
-		{`{"a":1}{"a":2}`, "arguments must be one JSON object"},
-		{`{"add":["s"]}</tool_call>`, "arguments must be one JSON object"},
-		{`{"a":1,}`, "arguments must be one JSON object"},
-		{`{"a":[1,]}`, "arguments must be one JSON object"},
-		{`{"a":01}`, "arguments must be one JSON object"},
-		{`{"a":NaN}`, "arguments must be one JSON object"},
-		{`{a:1}`, "arguments must be one JSON object"},
-		{`{"a":1,"a":2}`, "argument given twice: a"},
-		{`{"x":[{"a":1,"\u0061":2}]}`, "argument given twice: a"},
-		{"{\"a\":\"\xff\"}", "arguments must be valid UTF-8"},
-		{`{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "arguments are nested too deeply"},
-		{`{"a":1e401}`, "arguments hold a number that is out of range"},
-		{`{"a":1e99999999999}`, "arguments hold a number that is out of range"},
-		{`{"a":1` + strings.Repeat("0", 512) + `}`, "arguments hold a number that is out of range"},
+		{"", "the text is blank at byte 0"},
+		{"  ", "the text is blank at byte 0"},
+		{"null", "not a JSON object at byte 0"},
+		{"{", "the text ends early at byte 1"},
+		{`{"a":1}{"a":2}`, "something follows the JSON object at byte 7"},
+		{`{"add":["s"]}</tool_call>`, "something follows the JSON object at byte 13"},
+		{`{"a":1,}`, "expected a name in quotes at byte 7"},
+		{`{"a":[1,]}`, "not a JSON value at byte 8"},
+		{`{"a":01}`, "expected , or } at byte 6"},
+		{`{"a":NaN}`, "not a JSON value at byte 5"},
+		{`{a:1}`, "expected a name in quotes at byte 1"},
+		{`{"a":1,"a":2}`, `duplicate name "a" at byte 11`},
+		{`{"x":[{"a":1,"\u0061":2}]}`, `duplicate name "a" at byte 22`},
+		{"{\"a\":\"\xff\"}", "invalid UTF-8 at byte 6"},
+		{`{"a":"\ud800"}`, "lone surrogate at byte 12"},
+		{`{"a":"\ude00\ud83d"}`, "lone surrogate at byte 18"},
+		{"{\"a\":\"\n\"}", "control character in a string at byte 6"},
+		{`{"a":` + strings.Repeat("[", 65) + strings.Repeat("]", 65) + `}`, "nested deeper than 64 at byte 69"},
+		{`{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, ""},
 		{"\n {\"a\":{\"b\":[1,2,{}]}} \n", ""},
+		{`{"a":"\ud83d\ude00"}`, ""},
 	} {
-		if got := message(t, set, "any", tt.args); got != tt.want {
-			t.Errorf("Check(%.40q) says %q, want %q", tt.args, got, tt.want)
+		want := tt.want
+		if want != "" {
+			want = "the arguments are not one JSON object: " + want
+		}
+		if got := message(t, set, "any", tt.args); got != want {
+			t.Errorf("Check(%.40q) says %q, want %q", tt.args, got, want)
+		}
+		o := tool.Border{}.Execute(t.Context(), bind(t, typed, `{}`), tool.Call{Arguments: json.RawMessage(tt.args)})
+		if refused := o.Facts.Code == kernel.CodeInvalidArgument && o.Facts.Disposition == kernel.DidNotHappen; refused != (want != "") || o.IsError != refused {
+			t.Errorf("Func(%.40q): %+v", tt.args, o)
+		}
+		if err := kernel.CheckArguments(tt.args); (err != nil) != (want != "") || err != nil && err.Error() != tt.want {
+			t.Errorf("CheckArguments(%.40q) = %v, want %q", tt.args, err, tt.want)
+		}
+	}
+	for _, number := range []string{"1e401", "1e99999999999", "1" + strings.Repeat("0", 512)} {
+		if got, want := message(t, set, "any", `{"a":[{"a":`+number+`}]}`), "the arguments are not usable: a number is out of range"; got != want {
+			t.Errorf("Check of %.20s says %q, want %q", number, got, want)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"reflect"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -21,7 +20,8 @@ import (
 // as Data. An Out of type Result is returned as it is. An error is told as
 // the contract of Tool says. A result that JSON has no form for, such as NaN,
 // is an error result whose effect has landed. Func returns CONFIGURATION where
-// NewSet would.
+// NewSet would, and where a field of In would take an identity, whatever the
+// Schema says.
 func Func[In, Out any](spec Spec, fn func(ctx context.Context, c Call, in In) (Out, error)) (Tool, error) {
 	if spec.Schema == nil {
 		inferred, err := inferSchema(reflect.TypeFor[In]())
@@ -32,6 +32,9 @@ func Func[In, Out any](spec Spec, fn func(ctx context.Context, c Call, in In) (O
 	}
 	if fn == nil {
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "tool " + showName(spec.Name) + ": the function is missing"}
+	}
+	if name, found := identityField(reflect.TypeFor[In]()); found {
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "tool " + showName(spec.Name) + ": " + refusedIdentity(name)}
 	}
 	spec, _, err := register(spec)
 	if err != nil {
@@ -86,31 +89,29 @@ func errorText(code kernel.Code, msg string) string {
 	return string(b)
 }
 
-// decodeStrictly decodes one JSON value into v: no unknown fields, nothing
-// behind it, no coercion. Its error proves that nothing happened.
+// decodeStrictly decodes arguments into v, a pointer: what kernel.CheckArguments
+// accepts, without unknown fields, nothing coerced. Its error proves that
+// nothing happened.
 func decodeStrictly(data []byte, v any) error {
+	refuse := func(msg string, err error) error {
+		return &Error{Message: msg, Code: kernel.CodeInvalidArgument, Disposition: kernel.DidNotHappen, Err: err}
+	}
+	if err := kernel.CheckArguments(string(data)); err != nil {
+		return refuse("the arguments are "+noObject(err).Error(), err)
+	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	dec.UseNumber()
-	err := dec.Decode(v)
-	if err == nil {
-		if _, err = dec.Token(); errors.Is(err, io.EOF) {
-			return nil
-		}
-		err = errNoObject
+	if err := dec.Decode(v); err != nil {
+		return refuse(decodeMessage(err), err)
 	}
-	return &Error{
-		Message:     decodeMessage(err),
-		Code:        kernel.CodeInvalidArgument,
-		Disposition: kernel.DidNotHappen,
-		Err:         err,
-	}
+	return nil
 }
 
 func decodeMessage(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) || wrong.Field == "" {
-		return "arguments do not have the form that the tool takes"
+		return "the arguments do not have the form that the tool takes"
 	}
 	what := "of another type"
 	switch wrong.Type.Kind() {

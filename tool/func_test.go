@@ -179,12 +179,6 @@ func TestFuncRefuses(t *testing.T) {
 	if _, err := tool.Func(orderSpec(kernel.Read), func(context.Context, tool.Call, bad) (int, error) { return 0, nil }); kernel.CodeOf(err) != kernel.CodeConfiguration {
 		t.Errorf("a channel: %v", err)
 	}
-	type impostor struct {
-		UserID string `json:"user_id"`
-	}
-	if _, err := tool.Func(orderSpec(kernel.Read), func(context.Context, tool.Call, impostor) (int, error) { return 0, nil }); kernel.CodeOf(err) != kernel.CodeConfiguration {
-		t.Errorf("an identity: %v", err)
-	}
 	s := orderSpec(kernel.Read)
 	s.Limits.Timeout = -time.Second
 	if _, err := tool.Func(s, func(context.Context, tool.Call, order) (int, error) { return 0, nil }); kernel.CodeOf(err) != kernel.CodeConfiguration {
@@ -203,5 +197,65 @@ func TestFuncWithoutArguments(t *testing.T) {
 	}
 	if o := run(t, tl, `{}`); o.Text != `{"status":"completed","result":"ok"}` {
 		t.Errorf("%+v", o)
+	}
+}
+
+// Case 35: whatever a schema says, no field of a typed function's arguments
+// may take an identity, however deep it lies.
+func TestFuncRefusesIdentityFields(t *testing.T) {
+	type embedded struct{ TenantID string }
+	type node struct {
+		Next  *node
+		Actor string `json:"actor"`
+	}
+	s := orderSpec(kernel.Read)
+	s.Schema = json.RawMessage(emptySchema)
+	for name, try := range map[string]func() (tool.Tool, error){
+		"tagged": taking[struct {
+			Who string `json:"user_id,omitempty"`
+		}](s),
+		"by name": taking[struct{ UserID string }](s),
+		"another case": taking[struct {
+			Who string `json:"User-ID"` //nolint:tagliatelle // a spelling to refuse
+		}](s),
+		"nested":    taking[struct{ Filter struct{ Tenant string } }](s),
+		"in a list": taking[struct{ Filters []struct{ Tenant string } }](s),
+		"in a map": taking[struct {
+			Filters map[string]*struct{ Tenant string }
+		}](s),
+		"embedded":  taking[struct{ embedded }](s),
+		"recursive": taking[struct{ Root node }](s),
+		"only a string": taking[struct {
+			Principal string `json:",string"` //nolint:tagliatelle // to be refused by the field's own name
+		}](s),
+	} {
+		if _, err := try(); kernel.CodeOf(err) != kernel.CodeConfiguration || !strings.Contains(err.Error(), "identity comes from the host") {
+			t.Errorf("%s: %v, want CONFIGURATION", name, err)
+		}
+	}
+	for name, try := range map[string]func() (tool.Tool, error){
+		"left out": taking[struct {
+			UserID string `json:"-"`
+		}](s),
+		"renamed": taking[struct {
+			User string `json:"assignee"`
+		}](s),
+		"unexported": taking[struct{ user string }](s),
+		"own decoder": taking[struct {
+			At  time.Time
+			N   json.Number
+			Raw json.RawMessage
+		}](s),
+	} {
+		if _, err := try(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// taking makes a tool whose function takes an In.
+func taking[In any](s tool.Spec) func() (tool.Tool, error) {
+	return func() (tool.Tool, error) {
+		return tool.Func(s, func(context.Context, tool.Call, In) (int, error) { return 0, nil })
 	}
 }

@@ -21,17 +21,20 @@ type schema struct {
 }
 
 // compileSchema compiles the schema of a tool's arguments: draft 2020-12, type
-// object, no reference that leaves it.
+// object, closed, without names of identities, no reference that leaves it.
 func compileSchema(raw json.RawMessage) (*schema, error) {
 	doc, err := parseObject(raw)
 	if err != nil {
-		return nil, errors.New("the schema is no JSON object: " + err.Error())
+		return nil, fmt.Errorf("the schema is %w", err)
 	}
 	if d, ok := doc["$schema"]; ok && d != draft2020 && d != draft2020+"#" {
 		return nil, errors.New("the schema must be of JSON Schema 2020-12")
 	}
 	if doc["type"] != "object" {
 		return nil, errors.New(`the schema must say "type": "object"`)
+	}
+	if name, found := identityInSchema(doc); found {
+		return nil, errors.New(refusedIdentity(name))
 	}
 	const url = "tool:///schema"
 	c := jsonschema.NewCompiler()
@@ -46,6 +49,9 @@ func compileSchema(raw json.RawMessage) (*schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema does not compile: %w", err)
 	}
+	if !isClosed(compiled) {
+		return nil, errors.New(`the schema must say "additionalProperties": false, so that the model can send no other arguments`)
+	}
 	return &schema{compiled: compiled}, nil
 }
 
@@ -53,52 +59,25 @@ func compileSchema(raw json.RawMessage) (*schema, error) {
 func (s *schema) check(args []byte) (err error) {
 	v, err := parseObject(args)
 	if err != nil {
-		return invalid(err.Error())
+		return invalid("the arguments are " + err.Error())
+	}
+	if name, found := identityName(v); found {
+		return invalid("unexpected arguments: " + showName(name))
 	}
 	// The validator is other people's code on a model's input: what it cannot
 	// judge is not valid.
 	defer func() {
 		if recover() != nil {
-			err = invalid("arguments could not be checked")
+			err = invalid("the arguments could not be checked")
 		}
 	}()
 	if err := s.compiled.Validate(v); err != nil {
 		if ve, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
 			return invalid(explain(ve))
 		}
-		return invalid("arguments could not be checked")
+		return invalid("the arguments could not be checked")
 	}
 	return nil
-}
-
-// argumentNames lists the top-level arguments that the schema speaks of, also
-// through references and combinations.
-func (s *schema) argumentNames() []string {
-	var names []string
-	seen := map[*jsonschema.Schema]bool{}
-	var walk func(...*jsonschema.Schema)
-	walk = func(schemas ...*jsonschema.Schema) {
-		for _, c := range schemas {
-			if c == nil || seen[c] {
-				continue
-			}
-			seen[c] = true
-			for name := range c.Properties {
-				names = append(names, name)
-			}
-			names = append(names, c.Required...)
-			walk(c.Ref, c.If, c.Then, c.Else, c.Not)
-			walk(c.AllOf...)
-			walk(c.AnyOf...)
-			walk(c.OneOf...)
-			for _, d := range c.DependentSchemas {
-				walk(d)
-			}
-		}
-	}
-	walk(s.compiled)
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 func invalid(msg string) error {

@@ -39,10 +39,10 @@ func TestNewSetRefuses(t *testing.T) {
 		// Case 26: attempts must be positive.
 		"negative attempts": {[]tool.Tool{change(func(s *tool.Spec) { s.Limits.Attempts = -1 })}, "attempts"},
 		"no schema":         {[]tool.Tool{change(func(s *tool.Spec) { s.Schema = nil })}, "schema is missing"},
-		"schema no JSON":    {[]tool.Tool{schema(`{`)}, "no JSON object"},
+		"schema no JSON":    {[]tool.Tool{schema(`{`)}, "not one JSON object"},
 		"schema not object": {[]tool.Tool{schema(`{"type":"array"}`)}, `"type": "object"`},
-		"schema list":       {[]tool.Tool{schema(`[]`)}, "no JSON object"},
-		"schema twice":      {[]tool.Tool{schema(`{"type":"object","type":"object"}`)}, "twice"},
+		"schema list":       {[]tool.Tool{schema(`[]`)}, "not one JSON object"},
+		"schema twice":      {[]tool.Tool{schema(`{"type":"object","type":"object"}`)}, "duplicate name"},
 		"schema broken":     {[]tool.Tool{schema(`{"type":"object","properties":{"a":{"type":"int"}}}`)}, "does not compile"},
 		"other draft":       {[]tool.Tool{schema(`{"type":"object","$schema":"http://json-schema.org/draft-07/schema#"}`)}, "2020-12"},
 		"file reference":    {[]tool.Tool{schema(`{"type":"object","additionalProperties":false,"properties":{"a":{"$ref":"file:///etc/hostname"}}}`)}, "not allowed"},
@@ -65,24 +65,90 @@ func TestNewSetRefuses(t *testing.T) {
 	}
 }
 
-// Row 32, case 35: identity is the host's; no schema may let a model name it.
+// Row 32, case 35: identity is the host's; no schema may let a model name it,
+// by no keyword, at no depth.
 func TestNewSetRefusesIdentityArguments(t *testing.T) {
+	closed := func(keywords string) string { return `{"type":"object","additionalProperties":false,` + keywords + `}` }
 	for _, name := range []string{"user_id", "userId", "USER", "tenant", "tenant-id", "actor", "identity", "on_behalf_of", "principal_id", "caller"} {
 		for _, schema := range []string{
-			`{"type":"object","properties":{%q:{"type":"string"}}}`,
-			`{"type":"object","required":[%q]}`,
-			`{"type":"object","allOf":[{"properties":{%q:true}}]}`,
-			`{"type":"object","$ref":"#/$defs/x","$defs":{"x":{"anyOf":[{"properties":{%q:true}}]}}}`,
+			`"properties":{%q:{"type":"string"}}`,
+			`"required":[%q]`,
+			`"allOf":[{"properties":{%q:true}}]`,
+			`"$ref":"#/$defs/x","$defs":{"x":{"anyOf":[{"properties":{%q:true}}]}}`,
+			`"$dynamicRef":"#x","$defs":{"a":{"$dynamicAnchor":"x","properties":{%q:true}}}`,
+			`"dependentRequired":{"q":[%q]}`,
+			`"dependentRequired":{%q:["q"]}`,
+			`"dependentSchemas":{%q:true}`,
+			`"dependentSchemas":{"q":{"properties":{%q:true}}}`,
+			`"properties":{"filter":{"type":"object","properties":{%q:{"type":"string"}}}}`,
+			`"properties":{"filters":{"type":"array","items":{"properties":{%q:{"type":"string"}}}}}`,
+			`"properties":{"filter":{"type":"object","propertyNames":{"enum":["q",%q]}}}`,
+			`"properties":{"filter":{"type":"object","propertyNames":{"const":%q}}}`,
+			`"$ref":"#/default","default":{"properties":{%q:true}}`,
 		} {
-			schema := fmt.Sprintf(schema, name)
-			if _, err := tool.NewSet(fake{spec: spec("ok", schema)}); kernel.CodeOf(err) != kernel.CodeConfiguration {
-				t.Errorf("NewSet with %s = %v, want CONFIGURATION", schema, err)
-			}
+			schema := closed(fmt.Sprintf(schema, name))
+			refusesIdentity(t, schema)
 		}
+		refusesIdentity(t, closed(fmt.Sprintf(`"patternProperties":{%q:true}`, "^"+name+"$")))
 	}
-	fine := `{"type":"object","properties":{"username":{},"assignee":{},"filter":{"type":"object","properties":{"user_id":{}}}}}`
+	for _, pattern := range []string{"", ".", "id$", "^[a-z_]+$", "(?i)^tenant", "^x|^act"} {
+		refusesIdentity(t, closed(fmt.Sprintf(`"patternProperties":{%q:true}`, pattern)))
+		refusesIdentity(t, closed(fmt.Sprintf(`"properties":{"filter":{"patternProperties":{%q:true}}}`, pattern)))
+	}
+	fine := closed(`"properties":{"username":{"default":"user_id"},"assignee":{"enum":["user","tenant"]},"required":{"type":"array"}},"patternProperties":{"^x-[a-z]+$":true}`)
 	if _, err := tool.NewSet(fake{spec: spec("ok", fine)}); err != nil {
 		t.Errorf("NewSet = %v, want nil", err)
+	}
+}
+
+func refusesIdentity(t *testing.T, schema string) {
+	t.Helper()
+	_, err := tool.NewSet(fake{spec: spec("ok", schema)})
+	if kernel.CodeOf(err) != kernel.CodeConfiguration || !strings.Contains(err.Error(), "identity comes from the host") {
+		t.Errorf("NewSet with %s = %v, want CONFIGURATION", schema, err)
+	}
+}
+
+// Case 35: a spelling that no pattern was tried with is refused in the call.
+func TestCheckRefusesIdentities(t *testing.T) {
+	set := newSet(t, fake{spec: spec("odd", `{"type":"object","additionalProperties":false,"patternProperties":{"^U_s":true}}`)})
+	for args, want := range map[string]string{`{"U_ser":"mallory"}`: "unexpected arguments: U_ser", `{"U_size":1}`: ""} {
+		if got := message(t, set, "odd", args); got != want {
+			t.Errorf("Check(%s) says %q, want %q", args, got, want)
+		}
+	}
+}
+
+// Case 35: a model can send no argument that the schema does not name.
+func TestNewSetRefusesOpenSchemas(t *testing.T) {
+	for _, keywords := range []string{
+		``,
+		`,"additionalProperties":true`,
+		`,"additionalProperties":{}`,
+		`,"additionalProperties":{"type":"string"}`,
+		`,"unevaluatedProperties":true`,
+		`,"unevaluatedProperties":{"type":"string"}`,
+		`,"additionalProperties":true,"unevaluatedProperties":false`,
+		`,"unevaluatedProperties":false,"allOf":[{"additionalProperties":true}]`,
+		`,"unevaluatedProperties":false,"anyOf":[{"oneOf":[{"additionalProperties":{}}]}]`,
+		`,"unevaluatedProperties":false,"if":true,"then":{"unevaluatedProperties":true}`,
+		`,"unevaluatedProperties":false,"dependentSchemas":{"q":{"additionalProperties":true}}`,
+		`,"unevaluatedProperties":false,"$ref":"#/$defs/x","$defs":{"x":{"additionalProperties":true}}`,
+		`,"unevaluatedProperties":false,"$dynamicRef":"#x","$defs":{"x":{"$dynamicAnchor":"x","additionalProperties":true}}`,
+		`,"$ref":"#/$defs/x","$defs":{"x":{"additionalProperties":false}}`,
+	} {
+		schema := `{"type":"object"` + keywords + `}`
+		_, err := tool.NewSet(fake{spec: spec("ok", schema)})
+		if kernel.CodeOf(err) != kernel.CodeConfiguration || !strings.Contains(err.Error(), `"additionalProperties": false`) {
+			t.Errorf("NewSet with %s = %v, want CONFIGURATION", schema, err)
+		}
+	}
+	composed := `{"type":"object","unevaluatedProperties":false,"allOf":[{"properties":{"q":{"type":"string"}}}],"$ref":"#/$defs/x","$defs":{"x":{"properties":{"map":true}}},"properties":{"map":{"additionalProperties":true}}}`
+	set := newSet(t, fake{spec: spec("ok", composed)})
+	for args, want := range map[string]string{`{"q":"x","map":{"k":1}}`: "", `{"q":"x","z":1}`: "unexpected arguments: z"} {
+		if got := message(t, set, "ok", args); got != want {
+			t.Errorf("Check(%s) says %q, want %q", args, got, want)
+		}
 	}
 }
 

@@ -31,20 +31,6 @@ const (
 	defaultMaxResult = 16 << 10
 )
 
-// identityArgument reports whether a top-level argument would let a model say
-// who acts. The list is exact, after dropping case, "_" and "-": actor,
-// actor_id, caller, caller_id, identity, identity_id, on_behalf_of, principal,
-// principal_id, tenant, tenant_id, user, user_id. Identity reaches a tool in
-// its Call, from the host.
-func identityArgument(name string) bool {
-	switch strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name)) {
-	case "actor", "actorid", "caller", "callerid", "identity", "identityid",
-		"onbehalfof", "principal", "principalid", "tenant", "tenantid", "user", "userid":
-		return true
-	}
-	return false
-}
-
 // register judges a tool's description and returns it as it holds in a set:
 // defaults filled in, schema compact, nothing shared with the tool.
 func register(spec Spec) (Spec, *schema, error) {
@@ -61,9 +47,6 @@ func register(spec Spec) (Spec, *schema, error) {
 	compiled, err := compileSchema(spec.Schema)
 	if err != nil {
 		return refuse(err)
-	}
-	if i := slices.IndexFunc(compiled.argumentNames(), identityArgument); i >= 0 {
-		return refuse(fmt.Errorf("argument %s is refused: identity comes from the host, never from the model", showName(compiled.argumentNames()[i])))
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, spec.Schema); err != nil {
