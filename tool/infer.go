@@ -31,9 +31,12 @@ func inferSchema(t reflect.Type) (json.RawMessage, error) {
 }
 
 // anything is the schema of any value. It is spelled out since some wires know
-// no schema that is just true.
+// no schema that is just true, and none of an array without items.
 func anything() *jsonschema.Schema {
-	return &jsonschema.Schema{Types: []string{"array", "boolean", "null", "number", "object", "string"}}
+	return &jsonschema.Schema{
+		Types: []string{"array", "boolean", "null", "number", "object", "string"},
+		Items: &jsonschema.Schema{Description: "any value"},
+	}
 }
 
 // tighten changes what the library infers into what this module means. A

@@ -16,6 +16,11 @@ const (
 	version = "2023-06-01"
 )
 
+// officialTools are the limits of the official endpoint.
+func officialTools() transport.ToolLimits {
+	return transport.ToolLimits{Endpoint: "Anthropic", Top: []string{"oneOf", "anyOf", "allOf"}}
+}
+
 // Config describes a model behind the Messages wire. The zero value of a field
 // is its default; Name, and Key except at a loopback host, have none. Printing
 // a Config never shows the key or the URL.

@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/model/modeltest/stub"
 )
 
@@ -135,6 +138,52 @@ func testCuts(t *testing.T, f Factory) {
 			t.Errorf("kind %s, want %s: the request may have arrived", e.Kind, kernel.FailCut)
 		}
 	})
+}
+
+// testOpenEnds: a stream that its server leaves open is whole once its wire
+// says so. What has not said so by the end of the request's time is none, but
+// for OpenAI's finish reason, after which only usage comes.
+func testOpenEnds(t *testing.T, f Factory) {
+	held := func(events int) (*bench, *model.Request) {
+		b := f.start(t, Config{Stream: true}, stub.Options{})
+		step := stub.Answer(framed())
+		step.Hold = &stub.Hold{At: stub.At{Events: events}, Until: stub.Never()}
+		b.srv.Play(step)
+		return b, user("hi")
+	}
+	same := func(b *bench, req *model.Request, want *model.Reply) {
+		t.Helper()
+		if diff := cmp.Diff(want, b.reply(req), replyOptions()); diff != "" {
+			t.Error(diff)
+		}
+		b.closed()
+	}
+	want := expected(framed())
+	b, req := held(1 << 10) // after the last event
+	same(b, req, want)
+	if f.Wire == stub.Anthropic {
+		b, req = held(-1) // before message_stop
+		req.Timeout = 50 * time.Millisecond
+		if e := b.failure(req); e.Kind != kernel.FailTimeout {
+			t.Errorf("kind %s, want %s", e.Kind, kernel.FailTimeout)
+		}
+		return
+	}
+	b, req = held(-1) // before [DONE]
+	same(b, req, want)
+	b, req = held(-2) // before the usage
+	req.Timeout = 50 * time.Millisecond
+	want.Usage = nil
+	same(b, req, want)
+	b, req = held(-3) // before the finish reason
+	req.Timeout = 50 * time.Millisecond
+	if e := b.failure(req); e.Kind != kernel.FailTimeout {
+		t.Errorf("kind %s, want %s", e.Kind, kernel.FailTimeout)
+	}
+	b, _ = held(-2)
+	if e := b.cancelled(0); e.Kind != kernel.FailAborted {
+		t.Errorf("kind %s, want %s", e.Kind, kernel.FailAborted)
+	}
 }
 
 // testNonsense: a 200 that is not what the wire speaks.

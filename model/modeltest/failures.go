@@ -59,6 +59,9 @@ func testStatuses(t *testing.T, f Factory) {
 	t.Run("context too long", func(t *testing.T) {
 		fails(t, f, stub.TooLong(), kernel.FailContext, 400)
 	})
+	t.Run("filtered", func(t *testing.T) {
+		fails(t, f, stub.Filtered(), kernel.FailFilter, 400)
+	})
 }
 
 // testRetryAfter: every form of the wish to wait (Report A17, Case 19).

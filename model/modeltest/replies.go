@@ -150,9 +150,9 @@ func testArguments(t *testing.T, f Factory) {
 // testStops maps each wire's stop reasons.
 func testStops(t *testing.T, f Factory) {
 	calls := []stub.Call{{ID: "c1", Name: "f", Args: "{}"}}
-	filter := kernel.StopFilter
+	filter, window := kernel.StopFilter, kernel.StopLength // this wire does not tell what cut a reply
 	if f.Wire == stub.Anthropic {
-		filter = "other:content_filter" // not a word of this wire
+		filter, window = "other:content_filter", kernel.StopWindow // a filter is not a word of this wire
 	}
 	for _, tc := range []struct {
 		name  string
@@ -163,6 +163,8 @@ func testStops(t *testing.T, f Factory) {
 		{"calls", stub.Reply{Calls: calls}, kernel.StopCalls},
 		{"length", stub.Reply{Text: "x", Stop: kernel.StopLength}, kernel.StopLength},
 		{"length with a call", stub.Reply{Calls: calls, Stop: kernel.StopLength}, kernel.StopLength}, // Case 5
+		{"window", stub.Reply{Text: "x", Stop: kernel.StopWindow}, window},
+		{"window with a call", stub.Reply{Calls: calls, Stop: kernel.StopWindow}, window},
 		{"content filter", stub.Reply{Text: "x", Stop: kernel.StopFilter}, filter},
 		{"refusal", stub.Reply{Refusal: "I cannot help."}, kernel.StopRefusal},
 		{"absent", stub.Reply{Text: "x", NoStop: true}, kernel.StopAbsent},

@@ -14,6 +14,17 @@ const (
 	officialBase = "https://" + officialHost + "/v1"
 )
 
+// officialTools are the limits of the official endpoint.
+func officialTools() transport.ToolLimits {
+	return transport.ToolLimits{
+		Endpoint:    "OpenAI",
+		Tools:       128,
+		Description: 1024,
+		Top:         []string{"oneOf", "anyOf", "allOf", "enum", "not"},
+		Items:       true,
+	}
+}
+
 // LimitField is the name of the request's field for the output limit.
 type LimitField string
 

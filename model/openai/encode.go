@@ -83,8 +83,15 @@ func (b *body) Piece(i int) []byte {
 }
 
 // EncodeHead returns the request up to its first message, the instructions
-// included. A schema that is no JSON object is INVALID_ARGUMENT.
+// included. A schema that is no JSON object is INVALID_ARGUMENT; with the strict
+// profile, a tool that the official endpoint refuses is CONFIGURATION.
 func (m *Model) EncodeHead(system string, tools []model.Tool) ([]byte, error) {
+	if m.cfg.Profile == kernel.Strict {
+		limits := officialTools()
+		if err := limits.Check(tools); err != nil {
+			return nil, err
+		}
+	}
 	b := transport.AppendString([]byte(`{"model":`), m.cfg.Name)
 	if m.cfg.Stream {
 		b = append(b, `,"stream":true,"stream_options":{"include_usage":true}`...)

@@ -14,6 +14,7 @@ func anthropicStops() map[kernel.StopReason]string {
 		kernel.StopEnd:     "end_turn",
 		kernel.StopCalls:   "tool_use",
 		kernel.StopLength:  "max_tokens",
+		kernel.StopWindow:  "model_context_window_exceeded",
 		kernel.StopRefusal: "refusal",
 	}
 }

@@ -107,7 +107,7 @@ func anthropicTools(o object) (names []string, err error) {
 		if !legalName(name, anthropicNames) || slices.Contains(names, name) {
 			return nil, refuse("%s.name: must be unique and match ^[a-zA-Z0-9_-]{1,%d}$", at, anthropicNames)
 		}
-		if err := toolSchema(tool["input_schema"], at+".input_schema"); err != nil {
+		if _, err := toolSchema(tool["input_schema"], at+".input_schema", "oneOf allOf anyOf"); err != nil {
 			return nil, err
 		}
 		names = append(names, name)

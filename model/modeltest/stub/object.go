@@ -91,14 +91,20 @@ func legalName(s string, limit int) bool {
 	return s != "" && len(s) <= limit
 }
 
-// toolSchema refuses a schema that is not of type object.
-func toolSchema(raw json.RawMessage, at string) error {
+// toolSchema refuses a schema that is not of type object, or has one of the
+// words at its top, and returns it.
+func toolSchema(raw json.RawMessage, at, words string) (object, error) {
 	schema, err := parseObject(raw, at)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if kind, _ := schema.text("type"); kind != "object" {
-		return refuse("%s: the schema must have type object", at)
+		return nil, refuse("%s: the schema must have type object", at)
 	}
-	return nil
+	for _, word := range strings.FieldsSeq(words) {
+		if _, ok := schema[word]; ok {
+			return nil, refuse("%s: the schema must not have %s at the top level", at, word)
+		}
+	}
+	return schema, nil
 }

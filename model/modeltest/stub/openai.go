@@ -7,12 +7,13 @@ import (
 )
 
 // openAIStops returns the wire's names of the neutral stop reasons. A refusal
-// ends like any answer; its own field tells.
+// ends like any answer; its own field tells. What limit cut a reply is not told.
 func openAIStops() map[kernel.StopReason]string {
 	return map[kernel.StopReason]string{
 		kernel.StopEnd:     "stop",
 		kernel.StopCalls:   "tool_calls",
 		kernel.StopLength:  "length",
+		kernel.StopWindow:  "length",
 		kernel.StopFilter:  "content_filter",
 		kernel.StopRefusal: "stop",
 	}

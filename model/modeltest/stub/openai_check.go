@@ -80,45 +80,6 @@ func openAISettings(o object, req *Request) (err error) {
 	return nil
 }
 
-// openAITools returns the names of the tools.
-func openAITools(o object) (names []string, err error) {
-	if !o.has("tools") {
-		return nil, nil
-	}
-	items, ok := o.list("tools")
-	if !ok || len(items) == 0 {
-		return nil, refuse("tools: must be an array with at least one tool, or absent")
-	}
-	for i, item := range items {
-		at := fmt.Sprintf("tools[%d]", i)
-		tool, err := parseObject(item, at)
-		if err != nil {
-			return nil, err
-		}
-		if kind, _ := tool.text("type"); kind != "function" {
-			return nil, refuse("%s.type: must be function", at)
-		}
-		f, err := parseObject(tool["function"], at+".function")
-		if err != nil {
-			return nil, err
-		}
-		name, _ := f.text("name")
-		if !legalName(name, openAINames) || slices.Contains(names, name) {
-			return nil, refuse("%s.function.name: must be unique and match ^[a-zA-Z0-9_-]{1,%d}$", at, openAINames)
-		}
-		if err := f.only(at+".function", "name description parameters strict"); err != nil {
-			return nil, err
-		}
-		if f.has("parameters") {
-			if err := toolSchema(f["parameters"], at+".function.parameters"); err != nil {
-				return nil, err
-			}
-		}
-		names = append(names, name)
-	}
-	return names, nil
-}
-
 // openAIHistory walks the messages in order.
 type openAIHistory struct {
 	handler *Handler

@@ -52,6 +52,10 @@ func (f Fail) withDefaults(w Wire) Fail {
 		status, message = http.StatusBadRequest, "Your credit balance is too low to access the API. Go to Plans & Billing to buy credits."
 	case f.Kind == kernel.FailQuota:
 		status, message = http.StatusTooManyRequests, "You exceeded your current quota, please check your plan and billing details."
+	case f.Kind == kernel.FailFilter && w == Anthropic:
+		status, message = http.StatusBadRequest, "Output blocked by content filtering policy"
+	case f.Kind == kernel.FailFilter:
+		status, message = http.StatusBadRequest, "The response was filtered due to the prompt triggering the content management policy."
 	case f.Kind == kernel.FailContext && w == Anthropic:
 		status, message = http.StatusBadRequest, "prompt is too long: 210000 tokens > 200000 maximum"
 	case f.Kind == kernel.FailContext:
@@ -81,6 +85,8 @@ func (f Fail) names(w Wire) (kind string, code any) {
 		return "insufficient_quota", "insufficient_quota"
 	case f.Kind == kernel.FailContext:
 		return "invalid_request_error", "context_length_exceeded"
+	case f.Kind == kernel.FailFilter:
+		return "invalid_request_error", "content_filter"
 	case f.Status == http.StatusUnauthorized:
 		return "invalid_request_error", "invalid_api_key"
 	case f.Status == http.StatusTooManyRequests:

@@ -88,8 +88,8 @@ type Raw struct {
 
 // Fail is an error in the wire's own shape.
 type Fail struct {
-	// Kind is kernel.FailQuota, kernel.FailContext, or empty for an error that
-	// its Status says all about.
+	// Kind is kernel.FailQuota, kernel.FailContext, kernel.FailFilter, or empty
+	// for an error that its Status says all about.
 	Kind kernel.FailureKind
 	// Status is the HTTP status, or in a stream the one that the event means.
 	// 0: the usual one of Kind.
@@ -152,6 +152,9 @@ func Quota() Step { return Step{Fail: &Fail{Kind: kernel.FailQuota}} }
 
 // TooLong says that the request does not fit the model's window.
 func TooLong() Step { return Step{Fail: &Fail{Kind: kernel.FailContext}} }
+
+// Filtered says that the request was filtered for what it says.
+func Filtered() Step { return Step{Fail: &Fail{Kind: kernel.FailFilter}} }
 
 // ErrorEvent begins an answer inside a 200 stream and breaks it off with an
 // error event that means the status. A plain request gets the status.
