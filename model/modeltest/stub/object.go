@@ -101,7 +101,7 @@ func toolSchema(raw json.RawMessage, at, words string) (object, error) {
 	if kind, _ := schema.text("type"); kind != "object" {
 		return nil, refuse("%s: the schema must have type object", at)
 	}
-	for _, word := range strings.FieldsSeq(words) {
+	for word := range strings.FieldsSeq(words) {
 		if _, ok := schema[word]; ok {
 			return nil, refuse("%s: the schema must not have %s at the top level", at, word)
 		}
