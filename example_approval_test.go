@@ -26,7 +26,7 @@ func (clerk) Approve(_ context.Context, a policy.Approval) (policy.Verdict, erro
 func Example_approval() {
 	dir := must(os.MkdirTemp("", "holdfast-example-"))
 	defer os.RemoveAll(dir)
-	workspace := must(files.Open(dir))
+	workspace := must(files.Open(dir, files.Options{}))
 	defer workspace.Close()
 
 	agent := &holdfast.Agent{

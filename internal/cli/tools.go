@@ -16,7 +16,7 @@ func toolNames() []string {
 // buildTools makes the tools that c lists, in that order. release closes what
 // they hold open.
 func buildTools(c *config.Config) (set *tool.Set, release func(), err error) {
-	w, err := files.Open(c.Workspace)
+	w, err := files.Open(c.Workspace, files.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,7 +3,8 @@
 // Package files is three tools for the files of one directory, the workspace:
 // list_files, read_file and write_file. Nothing outside it can be reached, by
 // no path and no symbolic link, also while links change: every access goes
-// through an os.Root.
+// through an os.Root. Files that belong to the host can be protected from the
+// tools, also inside.
 package files
 
 import (
@@ -40,12 +41,28 @@ const (
 type Workspace struct {
 	List, Read, Write tool.Tool
 
-	root *os.Root
-	real string // absolute, without symbolic links
+	root  *os.Root
+	real  string // absolute, without symbolic links
+	guard guard
 }
 
-// Open opens a directory, which must exist: else CONFIGURATION.
-func Open(dir string) (*Workspace, error) {
+// Options say what of a workspace the tools leave alone. The zero value is
+// ready.
+type Options struct {
+	// Protect are absolute paths of files and directories that belong to the
+	// host, such as its configuration and its journal; they need not exist yet.
+	// A directory stands for all that is below it. The tools neither read,
+	// write nor list them, under whatever name: links of both kinds are seen
+	// through, and case does not count. The rule is about these tools: a
+	// program that may run is not bound by it.
+	Protect []string
+}
+
+// Open opens a directory, which must exist. It removes the drafts that writes
+// left behind when they were killed, an hour or more ago, among the first
+// 10,000 entries. A directory that cannot be opened and a relative path in
+// Protect are CONFIGURATION.
+func Open(dir string, o Options) (*Workspace, error) {
 	refuse := func(err error) error {
 		return &kernel.Error{
 			Code:    kernel.CodeConfiguration,
@@ -62,15 +79,20 @@ func Open(dir string) (*Workspace, error) {
 	if err != nil {
 		return nil, refuse(err)
 	}
+	guard, err := newGuard(o.Protect)
+	if err != nil {
+		return nil, err
+	}
 	root, err := os.OpenRoot(resolved)
 	if err != nil {
 		return nil, refuse(err)
 	}
-	w := &Workspace{root: root, real: resolved}
+	w := &Workspace{root: root, real: resolved, guard: guard}
 	if err := w.define(); err != nil {
 		_ = root.Close()
 		return nil, err
 	}
+	w.sweep(time.Now())
 	return w, nil
 }
 

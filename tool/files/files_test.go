@@ -23,7 +23,12 @@ import (
 	"github.com/holdfast-run/holdfast/tool/files"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(writerVar); dir != "" {
+		writeForEver(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // bench is a workspace beside a directory that must stay as it is.
 type bench struct {
@@ -44,7 +49,7 @@ func newBench(t *testing.T) bench {
 		}
 	}
 	b.put(filepath.Join(b.out, "victim"), victim)
-	w, err := files.Open(b.dir)
+	w, err := files.Open(b.dir, files.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +327,7 @@ func TestWriteRefuses(t *testing.T) {
 func TestWriteInterrupted(t *testing.T) {
 	b := newBench(t)
 	b.put("file", "old")
-	w, err := files.Open(b.dir)
+	w, err := files.Open(b.dir, files.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +351,7 @@ func TestWriteInterrupted(t *testing.T) {
 }
 
 func TestClosedWorkspace(t *testing.T) {
-	w, err := files.Open(t.TempDir())
+	w, err := files.Open(t.TempDir(), files.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +376,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{filepath.Join(dir, "none"), file} {
-		if _, err := files.Open(path); kernel.CodeOf(err) != kernel.CodeConfiguration {
+		if _, err := files.Open(path, files.Options{}); kernel.CodeOf(err) != kernel.CodeConfiguration {
 			t.Errorf("Open(%s) = %v", path, err)
 		}
 	}
@@ -388,8 +393,8 @@ func TestRead(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	// Control characters of a file are shown as what they are, not dropped.
-	b.put("escapes", "a\rb\x1b[31m")
-	if o := b.read("escapes"); !strings.Contains(o.Text, `a\rb\u001b[31m`) {
+	b.put("escapes", "a\rb\x1b[31m\x7f\u009b1m")
+	if o := b.read("escapes"); !strings.Contains(o.Text, `a\rb\u001b[31m\u007f\u009b1m`) {
 		t.Errorf("%+v", o)
 	}
 	for name, content := range map[string]string{"nul": "a\x00b", "latin": "caf\xe9", "late": strings.Repeat("x", 100_000) + "\x00"} {

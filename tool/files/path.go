@@ -47,6 +47,15 @@ type place struct {
 	info fs.FileInfo // nil: nothing is there
 }
 
+// find resolves a checked path and refuses what belongs to the host.
+func (w *Workspace) find(name string) (place, error) {
+	at, err := w.resolve(name)
+	if err != nil {
+		return place{}, err
+	}
+	return at, w.allow(name, at)
+}
+
 // resolve follows the symbolic links of a checked path as long as they stay
 // inside. What it returns may be outdated at once: it gives clear answers, and
 // writes to a link's target instead of over the link. That nothing leaves the

@@ -28,7 +28,7 @@ func (w *Workspace) read(_ context.Context, _ tool.Call, in pathArgument) (docum
 	if err != nil {
 		return document{}, err
 	}
-	at, err := w.resolve(name)
+	at, err := w.find(name)
 	if err != nil {
 		return document{}, err
 	}
@@ -51,7 +51,10 @@ func (w *Workspace) read(_ context.Context, _ tool.Call, in pathArgument) (docum
 	return d, nil
 }
 
-var errIrregular = errors.New("not a regular file")
+var (
+	errIrregular = errors.New("not a regular file")
+	errProtected = errors.New("protected")
+)
 
 // openRegular opens a regular file for reading. It never waits for the other
 // end of a pipe, and opens no device that was there when it looked.
@@ -67,8 +70,12 @@ func (w *Workspace) openRegular(at place) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
 		err = errIrregular
+	case w.guard.look().has(info): // a link came in between
+		err = errProtected
 	}
 	if err != nil {
 		_ = f.Close()
@@ -78,8 +85,11 @@ func (w *Workspace) openRegular(at place) (*os.File, int64, error) {
 }
 
 func explainOpen(name string, err error) error {
-	if errors.Is(err, errIrregular) {
+	switch {
+	case errors.Is(err, errIrregular):
 		return irregular(name)
+	case errors.Is(err, errProtected):
+		return belongsToHost(name)
 	}
 	return failed(name, err)
 }

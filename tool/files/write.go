@@ -4,7 +4,6 @@ package files
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -49,7 +48,7 @@ func (w *Workspace) write(ctx context.Context, _ tool.Call, in writeArguments) (
 	if len(in.Content) > MaxContent {
 		return written{}, invalid("content must have at most " + strconv.Itoa(MaxContent) + " bytes")
 	}
-	at, err := w.resolve(name)
+	at, err := w.find(name)
 	if err != nil {
 		return written{}, err
 	}
@@ -122,7 +121,7 @@ func (w *Workspace) makeParent(name string) (made bool, err error) {
 // replace writes content beside its place, makes it durable and renames it
 // into its place.
 func (w *Workspace) replace(ctx context.Context, name string, at place, content string, newDirs bool) error {
-	draft := path.Join(path.Dir(at.name), ".holdfast-"+rand.Text()+".tmp")
+	draft := draftBeside(at.name)
 	if err := w.fill(draft, content, at.info); err != nil {
 		return failed(name, err)
 	}
