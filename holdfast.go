@@ -14,6 +14,7 @@ package holdfast
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 
 	"github.com/holdfast-run/holdfast/engine"
@@ -21,6 +22,7 @@ import (
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/journal/memory"
 	"github.com/holdfast-run/holdfast/journal/sqlite"
+	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // The names of the engine that an embedding program needs most.
@@ -37,7 +39,11 @@ type (
 	Signal = engine.Signal
 )
 
-// Options of Open. The zero value keeps runs in memory and logs nothing.
+// SignalCancel is the kind of a Signal that ends a run.
+const SignalCancel = engine.SignalCancel
+
+// Options of Open. The zero value keeps runs in memory and logs nothing. File
+// and Journal exclude one another.
 type Options struct {
 	// File is the SQLite file that keeps the runs. It is created when missing.
 	File string
@@ -49,12 +55,16 @@ type Options struct {
 // Runtime drives runs in this process. It is safe for concurrent use. Close
 // it after use.
 type Runtime struct {
-	*local.Engine
-	owned journal.Journal // nil: the caller's
+	engine *local.Engine
+	owned  journal.Journal // nil: the caller's
 }
 
-// Open returns a Runtime. Its errors are those of the journal.
+// Open returns a Runtime. Its errors are CONFIGURATION and those of the
+// journal.
 func Open(ctx context.Context, o Options) (*Runtime, error) {
+	if o.Journal != nil && o.File != "" {
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "a runtime has one journal: give a file or a journal, not both"}
+	}
 	rt := &Runtime{}
 	j := o.Journal
 	if j == nil {
@@ -68,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	rt.Engine = eng
+	rt.engine = eng
 	return rt, nil
 }
 
@@ -83,18 +93,43 @@ func openJournal(ctx context.Context, file string) (journal.Journal, error) {
 // says that the run was driven and journaled to its stop, not that it went
 // well. The end of ctx cancels the run.
 func (rt *Runtime) Run(ctx context.Context, agent *Agent, question string) (*Run, error) {
-	return rt.RunStart(ctx, Start{Agent: agent, Question: question})
+	return rt.engine.Run(ctx, Start{Agent: agent, Question: question})
 }
 
 // RunStart is Run with everything that a start can say.
 func (rt *Runtime) RunStart(ctx context.Context, s Start) (*Run, error) {
-	return rt.Engine.Run(ctx, s)
+	return rt.engine.Run(ctx, s)
+}
+
+// Start begins a run and returns its id: see engine.Engine.
+func (rt *Runtime) Start(ctx context.Context, s Start) (string, error) {
+	return rt.engine.Start(ctx, s)
+}
+
+// Signal delivers a wish to a run: see engine.Engine.
+func (rt *Runtime) Signal(ctx context.Context, run string, sig Signal) error {
+	return rt.engine.Signal(ctx, run, sig)
+}
+
+// Watch yields what happens in a run: see engine.Engine.
+func (rt *Runtime) Watch(ctx context.Context, run string, after int64) iter.Seq2[Update, error] {
+	return rt.engine.Watch(ctx, run, after)
+}
+
+// Get returns a run: see engine.Engine.
+func (rt *Runtime) Get(ctx context.Context, run string) (*Run, error) {
+	return rt.engine.Get(ctx, run)
+}
+
+// List returns the runs that match q: see engine.Engine.
+func (rt *Runtime) List(ctx context.Context, q journal.Query) ([]journal.Head, error) {
+	return rt.engine.List(ctx, q)
 }
 
 // Close cancels the runs under way, waits for them, and closes the journal
 // that Open made.
 func (rt *Runtime) Close() error {
-	err := rt.Engine.Close()
+	err := rt.engine.Close()
 	if rt.owned != nil {
 		err = errors.Join(err, rt.owned.Close())
 	}

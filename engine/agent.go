@@ -27,9 +27,13 @@ type Agent struct {
 	VerifyEachTurn bool
 	// Continue sends an unverified answer's finding back to the model.
 	Continue bool
-	Limits   kernel.Limits // zero value: kernel.DefaultLimits
-	Retry    kernel.Retry  // zero value: kernel.DefaultRetry
-	Price    *kernel.Price // required with Limits.Cost
+	// Limits bound a run. All zero is kernel.DefaultLimits; a partly filled
+	// value is taken as it is, and refused where a field may not be zero.
+	Limits kernel.Limits
+	// Retry bounds the recovery of requests. All zero is kernel.DefaultRetry,
+	// with PerRun raised to twice Limits.Turns where that is more.
+	Retry kernel.Retry
+	Price *kernel.Price // required with Limits.Cost
 	// RequestTimeout bounds one request to the model; 0: 15 s.
 	RequestTimeout time.Duration
 }
@@ -83,8 +87,9 @@ func (a *Agent) requestTimeout() time.Duration {
 	return a.RequestTimeout
 }
 
-// check reports what is wrong with a start, apart from its agent.
-func (s *Start) check() error {
+// Check reports what is wrong with a start, apart from its agent, as
+// INVALID_ARGUMENT.
+func (s *Start) Check() error {
 	bad := func(format string, args ...any) error {
 		return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf(format, args...)}
 	}

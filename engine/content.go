@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -39,6 +40,18 @@ type Result struct {
 	Elapsed time.Duration   `json:"elapsed_ns"`
 }
 
+// Public is the content without private reasoning, for whoever watches.
+func (c Content) Public() Content {
+	if c.Message == nil {
+		return c
+	}
+	m := kernel.Message{Role: c.Message.Role, Blocks: slices.Clone(c.Message.Blocks)}
+	for i := range m.Blocks {
+		m.Blocks[i].Private = nil
+	}
+	return Content{Message: &m}
+}
+
 // encode returns the content's bytes; nil for an event that has none.
 func (c Content) encode() ([]byte, error) {
 	switch {
@@ -55,8 +68,7 @@ func (c Content) encode() ([]byte, error) {
 // encode writes a result by hand: a result may be long, and there is one for
 // each call.
 func (r *Result) encode() []byte {
-	b := make([]byte, 0, len(r.Text)+len(r.Text)/8+len(r.Data)+64)
-	b = kernel.AppendString(append(b, `{"text":`...), r.Text)
+	b := kernel.AppendString([]byte(`{"text":`), r.Text)
 	if r.IsError {
 		b = append(b, `,"is_error":true`...)
 	}

@@ -11,18 +11,23 @@ import (
 	"github.com/holdfast-run/holdfast/verify"
 )
 
-// Engine drives runs. Implementations are safe for concurrent use.
+// Engine drives runs. Implementations are safe for concurrent use. A journal
+// that fails is LOCAL_STORAGE from any method.
 type Engine interface {
 	// Start begins a run and returns its id, once the run is journaled. What
-	// is wrong with s is CONFIGURATION or INVALID_ARGUMENT, and nothing has
-	// started.
+	// is wrong with s is CONFIGURATION or INVALID_ARGUMENT, that no tool has
+	// what it requires NOT_FOUND, that its id or its session is in use
+	// CONFLICT, and that the engine is closed CANCELLED; nothing has started
+	// then. After LOCAL_STORAGE a run may be there that nobody drives.
 	Start(ctx context.Context, s Start) (string, error)
-	// Signal delivers a wish to a run: NOT_FOUND when this engine does not
-	// drive it, RUN_STOPPED when it has ended.
+	// Signal delivers a wish to a run: INVALID_ARGUMENT for one that it does
+	// not know, NOT_FOUND when this engine does not drive the run, RUN_STOPPED
+	// when the run has ended.
 	Signal(ctx context.Context, run string, sig Signal) error
 	// Watch yields what happens in a run after the record number after, and
-	// ends with the run's stop. A watcher never holds up a run: deltas that it
-	// is too slow for are dropped, records never. Breaking off is free.
+	// ends with the run's stop, or with an error when the journal does not hold
+	// it. A watcher never holds up a run: deltas that it is too slow for are
+	// dropped, records never. Breaking off is free.
 	Watch(ctx context.Context, run string, after int64) iter.Seq2[Update, error]
 	// Get returns a run: NOT_FOUND when there is none.
 	Get(ctx context.Context, run string) (*Run, error)
@@ -43,23 +48,31 @@ type Start struct {
 	Requires []string
 }
 
-// Signal is a wish from outside. Cancel is the only kind so far.
+// Signal is a wish from outside.
 type Signal struct {
-	Cancel bool
-	By     string
+	Kind   SignalKind
+	By     string // who wishes it, for the record
 	Reason string
 }
+
+// SignalKind says what is wished.
+type SignalKind string
+
+// SignalCancel ends a run: what is under way is ended, every call is answered.
+// Cancelling twice is cancelling.
+const SignalCancel SignalKind = "cancel"
 
 // Update is one thing that happened: a record, or a piece of text on its way.
 type Update struct {
 	Seq     int64           // of the record; 0 for a delta
 	Event   kernel.Event    // nil for a delta
-	Content []byte          // of the record, as journaled
+	Content Content         // of the record, without private reasoning
 	Delta   string          // text only; may be lost
 	Outcome *kernel.Outcome // with the record that stopped the run
 }
 
-// Run is a run as the journal has it.
+// Run is a run as the journal has it. History is the run's own part of its
+// session.
 type Run struct {
 	Head    journal.Head
 	State   kernel.State

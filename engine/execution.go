@@ -2,10 +2,9 @@ package engine
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
-	"runtime/debug"
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -25,7 +24,6 @@ type Execution struct {
 	info   model.Info
 	tools  *tool.Set
 	log    *slog.Logger
-	now    func() time.Time
 	border tool.Border
 	watch  func(model.Delta) // nil: nobody
 	system string
@@ -34,7 +32,7 @@ type Execution struct {
 	head   []byte
 
 	messages  []model.Message
-	size      int // bytes of the messages, for the estimate
+	tokens    int64 // of the messages, estimated
 	fault     *kernel.Error
 	ambiguous string
 }
@@ -49,29 +47,31 @@ type Report func(kernel.Event, Content)
 
 // Env is what an engine lends to its executions.
 type Env struct {
-	Now func() time.Time // required
-	Log *slog.Logger     // required
+	Log *slog.Logger // required
 	// Watch receives the deltas of replies; it does not block. nil: nobody.
 	Watch func(model.Delta)
 }
 
 // NewExecution prepares a run of s, whose session holds the messages prior.
-// What is wrong with s is CONFIGURATION or INVALID_ARGUMENT.
-func NewExecution(env Env, s Start, prior []kernel.Message) (*Execution, error) {
-	if err := s.check(); err != nil {
+// What is wrong with s is CONFIGURATION or INVALID_ARGUMENT; that no tool has
+// what s requires is NOT_FOUND; that its model or a tool panics is INTERNAL.
+func NewExecution(env Env, s Start, prior []kernel.Message) (x *Execution, err error) {
+	if err := s.Check(); err != nil {
 		return nil, err
 	}
+	x = &Execution{Replay: NewReplay(s.Run, prior), log: env.Log}
+	defer x.contain("the agent", &err)
 	spec, err := s.Agent.spec()
 	if err != nil {
 		return nil, err
 	}
-	x := &Execution{
-		Replay: NewReplay(s.Run, prior),
+	x = &Execution{
+		Replay: x.Replay,
 		agent:  s.Agent, start: s, spec: spec, info: s.Agent.Model.Info(),
-		tools: s.Agent.Tools, log: env.Log, now: env.Now,
+		tools: s.Agent.Tools, log: env.Log,
 		border: tool.Border{Logger: env.Log}, watch: env.Watch,
 	}
-	x.committed = x.keep
+	x.Replay.keep = x.keep
 	if len(s.Requires) > 0 {
 		if err := x.route(); err != nil {
 			return nil, err
@@ -111,104 +111,120 @@ func (x *Execution) route() error {
 
 // Begin is the run's first event.
 func (x *Execution) Begin() (kernel.Event, Content) {
-	return kernel.RunStarted{At: x.at(), Spec: x.spec}, Content{Question: &Question{
+	return kernel.RunStarted{At: at(), Spec: x.spec}, Content{Question: &Question{
 		Text: x.start.Question, Provider: x.info.Provider, Model: x.info.Name, Scripted: x.info.Scripted,
 		Instructions: x.agent.Instructions, Tools: x.tools.Names(), Requires: x.start.Requires,
 		Prior: len(x.History.Messages()),
 	}}
 }
 
-// keep encodes a message once, when it enters the history.
+// keep encodes a message once, when it enters the history. A model that cannot
+// encode it gets no further request.
 func (x *Execution) keep(m *kernel.Message) {
 	kept := model.Message{Message: m}
 	if x.encode != nil {
-		wire, err := x.encode.EncodeMessage(m)
+		wire, err := x.encodeMessage(m)
 		if err != nil && x.fault == nil {
-			x.fault = &kernel.Error{Code: kernel.CodeInternal, Message: "a message cannot be encoded for the model: " + err.Error()}
+			x.fault = &kernel.Error{Code: kernel.CodeInternal, Message: "a message cannot be encoded for the model: " + describe(err)}
 		}
 		kept.Wire = wire
 	}
 	x.messages = append(x.messages, kept)
-	x.size += messageSize(&kept)
+	x.tokens += messageTokens(&kept)
 }
 
-// messageSize is the bytes that count for the token estimate.
-func messageSize(m *model.Message) int {
-	if m.Wire != nil {
-		return len(m.Wire)
+func (x *Execution) encodeMessage(m *kernel.Message) (wire []byte, err error) {
+	defer x.contain("the model's encoder", &err)
+	return x.encode.EncodeMessage(m)
+}
+
+// describe is what may be shown of an error.
+func describe(err error) string {
+	if e, ok := errors.AsType[*kernel.Error](err); ok {
+		return e.Message
 	}
-	n := 0
+	return err.Error()
+}
+
+// messageTokens is what a message counts for in the estimate.
+func messageTokens(m *model.Message) int64 {
+	if m.Wire != nil {
+		return prompt.EstimateTokens(m.Wire)
+	}
+	var n int64
 	for i := range m.Blocks {
 		b := &m.Blocks[i]
-		n += len(b.Text) + 16
+		n += prompt.EstimateTokens(b.Text) + 4
 		if b.Call != nil {
-			n += len(b.Call.Name) + len(b.Call.Arguments)
+			n += prompt.EstimateTokens(b.Call.Name) + prompt.EstimateTokens(b.Call.Arguments)
 		}
 		if b.Private != nil {
-			n += len(b.Private.Data)
+			n += prompt.EstimateTokens(b.Private.Data)
 		}
 	}
 	return n
 }
 
-// Task returns what carries out a command, and whether it only computes: such
-// a task may run before the event that caused it is committed. Commands that
-// are the driver's own (timers, aborts, the finish) have none.
-func (x *Execution) Task(c kernel.Command) (task Task, pure bool) {
+// Pure reports whether a command only computes: it may then be carried out
+// before the event that caused it is committed.
+func (x *Execution) Pure(c kernel.Command) bool {
 	switch c := c.(type) {
 	case kernel.PrepareContext:
-		return x.prepare(c), true
-	case kernel.CallModel:
-		return x.callModel(c), false
+		return true
 	case kernel.DecideCall:
-		return x.decide(c), x.purePolicy()
-	case kernel.AskHuman:
-		return x.ask(c), false
-	case kernel.RunTool:
-		return x.runTool(c), false
-	case kernel.Verify:
-		return x.verify(c), false
+		return x.pureDecision(c.Call.Name)
 	}
-	return nil, false
+	return false
 }
 
-func (x *Execution) at() kernel.Time { return kernel.Time(x.now().UnixNano()) }
+// Task returns what carries out a command. Commands that are the driver's own
+// (timers, aborts, the finish) have none.
+func (x *Execution) Task(c kernel.Command) Task {
+	switch c := c.(type) {
+	case kernel.PrepareContext:
+		return x.prepare(c)
+	case kernel.CallModel:
+		return x.callModel(c)
+	case kernel.DecideCall:
+		return x.decide(c)
+	case kernel.AskHuman:
+		return x.ask(c)
+	case kernel.RunTool:
+		return x.runTool(c)
+	case kernel.Verify:
+		return x.verify(c)
+	}
+	return nil
+}
+
+func at() kernel.Time { return kernel.Time(time.Now().UnixNano()) }
 
 func jitter() int { return rand.IntN(10_001) }
-
-// contain turns a panic of foreign code into an error. The stack goes to the
-// log alone, and the panic's own words nowhere: they may quote content.
-func (x *Execution) contain(what string, err *error) {
-	if p := recover(); p != nil {
-		x.log.Error("panic contained", "run", x.Run, "in", what, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-		*err = &kernel.Error{Code: kernel.CodeInternal, Message: what + " panicked"}
-	}
-}
 
 func (x *Execution) prepare(c kernel.PrepareContext) Task {
 	return func(context.Context, Report) (kernel.Event, Content) {
 		switch {
 		case x.ambiguous != "":
-			return kernel.ContextFailed{At: x.at(), Cmd: c.Cmd, Fault: kernel.ContextClarification, Detail: x.ambiguous}, Content{}
+			return kernel.ContextFailed{At: at(), Cmd: c.Cmd, Fault: kernel.ContextClarification, Detail: x.ambiguous}, Content{}
 		case x.fault != nil:
-			return kernel.ContextFailed{At: x.at(), Cmd: c.Cmd, Fault: kernel.ContextBroken, Detail: x.fault.Message}, Content{}
+			return kernel.ContextFailed{At: at(), Cmd: c.Cmd, Fault: kernel.ContextBroken, Detail: x.fault.Message}, Content{}
 		}
 		return kernel.ContextPrepared{
-			At: x.at(), Cmd: c.Cmd,
-			InputTokens: prompt.EstimateTokens(x.size + x.headSize()),
+			At: at(), Cmd: c.Cmd,
+			InputTokens: x.tokens + x.headTokens(),
 			Messages:    len(x.messages),
 			Tools:       x.tools.Digest(),
 		}, Content{}
 	}
 }
 
-func (x *Execution) headSize() int {
+func (x *Execution) headTokens() int64 {
 	if x.head != nil {
-		return len(x.head)
+		return prompt.EstimateTokens(x.head)
 	}
-	n := len(x.system)
+	n := prompt.EstimateTokens(x.system)
 	for i := range x.defs {
-		n += len(x.defs[i].Name) + len(x.defs[i].Description) + len(x.defs[i].Schema)
+		n += prompt.EstimateTokens(x.defs[i].Name) + prompt.EstimateTokens(x.defs[i].Description) + prompt.EstimateTokens(x.defs[i].Schema)
 	}
 	return n
 }

@@ -22,29 +22,25 @@ type Replay struct {
 	Results []verify.Result
 	Answer  string // text of the last committed reply
 
-	answered  int64                 // its record
-	committed func(*kernel.Message) // told of each new message; nil: nobody
+	prior    int                   // messages of the session before the run
+	answered int64                 // the record of Answer
+	keep     func(*kernel.Message) // told of each new message; nil: nobody
 }
 
 // NewReplay begins a run whose session already holds the messages prior.
 func NewReplay(run string, prior []kernel.Message) *Replay {
-	return &Replay{Run: run, History: prompt.NewHistory(prior)}
+	return &Replay{Run: run, History: prompt.NewHistory(prior), prior: len(prior)}
 }
 
 // Apply takes the run one event further and returns the commands it causes,
-// less the commits, which it carries out. An error is the kernel's, and leaves
-// everything as it was.
+// less the commits, which it carries out. An error is the kernel's, or that of
+// a content which does not fit, and leaves everything as it was.
 func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
 	state, commands, err := kernel.Step(r.State, e)
 	if err != nil {
 		return nil, err
 	}
-	call, ok := e.(kernel.CallReturned)
-	if ok {
-		r.addResult(call, c.Result) // the state before still knows the call
-	}
-	r.State = state
-	r.Seq++
+	before := len(r.History.Messages())
 	rest := commands[:0]
 	for _, cmd := range commands {
 		commit, ok := cmd.(kernel.Commit)
@@ -52,40 +48,48 @@ func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
 			rest = append(rest, cmd)
 			continue
 		}
-		if err := r.commit(commit, c); err != nil {
+		if _, err := r.History.Commit(commit, c.prompt()); err != nil {
+			r.History = prompt.NewHistory(r.History.Messages()[:before])
 			return nil, err
 		}
 	}
+	if call, ok := e.(kernel.CallReturned); ok {
+		r.addResult(call, c.Result) // the state before still knows the call
+	}
+	r.State = state
+	r.Seq++
+	r.committed(r.History.Messages()[before:])
 	return rest, nil
 }
 
-func (r *Replay) commit(cmd kernel.Commit, c Content) error {
-	var content prompt.Content
+// committed takes note of new messages.
+func (r *Replay) committed(messages []kernel.Message) {
+	for i := range messages {
+		m := &messages[i]
+		if m.Role == kernel.RoleAssistant {
+			r.Answer, r.answered = prompt.Text(m), r.Seq
+		}
+		if r.keep != nil {
+			r.keep(m)
+		}
+	}
+}
+
+// prompt is the part of a content that a commit may refer to.
+func (c Content) prompt() prompt.Content {
+	var out prompt.Content
 	switch {
 	case c.Question != nil:
-		content.Question = c.Question.Text
+		out.Question = c.Question.Text
 	case c.Message != nil:
-		content.Message = c.Message
+		out.Message = c.Message
 	case c.Result != nil:
-		content.Result = c.Result.Text
+		out.Result = c.Result.Text
 	}
-	m, err := r.History.Commit(cmd, content)
-	if err != nil {
-		return err
-	}
-	if cmd.What == kernel.CommitReply {
-		r.Answer, r.answered = prompt.Text(m), r.Seq
-	}
-	if r.committed != nil {
-		r.committed(m)
-	}
-	return nil
+	return out
 }
 
 func (r *Replay) addResult(e kernel.CallReturned, content *Result) {
-	if content == nil {
-		content = &Result{}
-	}
 	fact := verify.Result{
 		Evidence:    r.evidence(r.Seq + 1),
 		Turn:        r.State.Turn,
@@ -140,29 +144,56 @@ func Load(ctx context.Context, j journal.Reader, run string) (*Run, error) {
 	return replay.Snapshot(head), nil
 }
 
-// Fold replays journaled records. Records that the kernel refuses are
-// LOCAL_STORAGE: the journal does not hold what it should.
+// Fold replays journaled records. Records that do not follow from one another,
+// or cannot be read, are LOCAL_STORAGE; those of a newer program are VERSION.
 func (r *Replay) Fold(records []journal.Record) error {
 	for i := range records {
-		rec := &records[i]
-		e, err := kernel.DecodeEvent(rec.Payload)
-		if err != nil {
+		if _, _, err := r.Next(&records[i]); err != nil {
 			return err
-		}
-		c, err := DecodeContent(rec.Kind, rec.Content)
-		if err != nil {
-			return err
-		}
-		if _, err := r.Apply(e, c); err != nil {
-			return &kernel.Error{Code: kernel.CodeLocalStorage, Message: "record " + strconv.FormatInt(rec.Seq, 10) + " of run " + r.Run + " does not follow from those before it", Err: err}
 		}
 	}
 	return nil
 }
 
+// Next replays one record, with the errors of Fold, and returns what it holds.
+func (r *Replay) Next(rec *journal.Record) (kernel.Event, Content, error) {
+	e, c, err := decode(rec)
+	if err == nil && rec.Seq != r.Seq+1 {
+		err = &kernel.Error{Code: kernel.CodeInvalidEvent, Message: "record " + strconv.FormatInt(r.Seq+1, 10) + " is missing"}
+	}
+	if err == nil {
+		_, err = r.Apply(e, c)
+	}
+	if err == nil {
+		return e, c, nil
+	}
+	if kernel.CodeOf(err) == kernel.CodeVersion {
+		return nil, Content{}, err
+	}
+	return nil, Content{}, &kernel.Error{
+		Code:    kernel.CodeLocalStorage,
+		Message: "record " + strconv.FormatInt(rec.Seq, 10) + " of run " + r.Run + " cannot be read, or does not follow from those before it",
+		Hint:    "the journal was changed or damaged; restore it from a copy",
+		Err:     err,
+	}
+}
+
+// decode reads a record, whose kind must be that of its event.
+func decode(rec *journal.Record) (kernel.Event, Content, error) {
+	e, err := kernel.DecodeEvent(rec.Payload)
+	if err != nil {
+		return nil, Content{}, err
+	}
+	if e.Kind() != rec.Kind {
+		return nil, Content{}, &kernel.Error{Code: kernel.CodeInvalidEvent, Message: "the record says " + string(rec.Kind) + ", its event " + string(e.Kind())}
+	}
+	c, err := DecodeContent(e.Kind(), rec.Content)
+	return e, c, err
+}
+
 // Snapshot is the run as it stands, under its head.
 func (r *Replay) Snapshot(head journal.Head) *Run {
-	run := &Run{Head: head, State: r.State, Outcome: r.State.Outcome, History: r.History.Messages(), Results: r.Results}
+	run := &Run{Head: head, State: r.State, Outcome: r.State.Outcome, History: r.History.Messages()[r.prior:], Results: r.Results}
 	if run.Outcome != nil && run.Outcome.Answered {
 		run.Answer = r.Answer
 	}

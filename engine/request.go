@@ -21,21 +21,27 @@ func (x *Execution) callModel(c kernel.CallModel) Task {
 		Turn:      c.Turn, Attempt: c.Attempt,
 		Timeout: x.agent.requestTimeout(),
 	}
-	return func(ctx context.Context, _ Report) (kernel.Event, Content) {
-		reply, err := x.request(ctx, req)
+	failed := func(f kernel.Failure) kernel.Event {
+		return kernel.ModelFailed{At: at(), Cmd: c.Cmd, Turn: c.Turn, Failure: f}
+	}
+	lost := kernel.Failure{Kind: kernel.FailAborted, Detail: "the model adapter did not return"}
+	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
+		reply, err := x.request(ctx, req, func() { instead(failed(lost), Content{}) })
 		if err != nil {
-			return kernel.ModelFailed{At: x.at(), Cmd: c.Cmd, Turn: c.Turn, Failure: failure(ctx, err)}, Content{}
+			return failed(failure(ctx, err)), Content{}
 		}
-		return kernel.ModelReplied{At: x.at(), Cmd: c.Cmd, Turn: c.Turn, Reply: replyFacts(reply)}, Content{Message: stripCalls(&reply.Message)}
+		return kernel.ModelReplied{At: at(), Cmd: c.Cmd, Turn: c.Turn, Reply: replyFacts(reply)}, Content{Message: stripCalls(&reply.Message)}
 	}
 }
 
-func (x *Execution) request(ctx context.Context, req *model.Request) (reply *model.Reply, err error) {
-	defer x.contain("the model adapter", &err)
-	reply, err = x.agent.Model.Call(ctx, req, x.watch)
-	if err == nil && reply == nil {
-		err = errors.New("the model adapter returned nothing")
-	}
+func (x *Execution) request(ctx context.Context, req *model.Request, lost func()) (reply *model.Reply, err error) {
+	err = x.foreign(ctx, "the model adapter", lost, func() (err error) {
+		reply, err = x.agent.Model.Call(ctx, req, x.watch)
+		if err == nil && reply == nil {
+			err = errors.New("the model adapter returned nothing")
+		}
+		return err
+	})
 	if err == nil {
 		repair(reply)
 	}

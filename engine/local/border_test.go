@@ -157,19 +157,20 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// I5: true counts only with evidence; the answer's own record can be it.
+// I5: true counts only with evidence that is stored; the answer's own record
+// can be it.
 func TestVerdictNeedsEvidence(t *testing.T) {
-	for _, cites := range []bool{false, true} {
+	for _, evidence := range [][]string{nil, {""}, {"made-up"}, {"answer", "made-up"}, {"answer"}} {
 		m := &script{steps: []step{says("42")}}
 		r := run(t, &engine.Agent{Model: m, Verifier: verifier(func(f verify.Facts) (verify.Verdict, error) {
 			v := verify.Verdict{Verified: f.Answer == "42"}
-			if cites {
-				v.Evidence = []string{f.AnswerEvidence}
+			for _, id := range evidence {
+				v.Evidence = append(v.Evidence, strings.Replace(id, "answer", f.AnswerEvidence, 1))
 			}
 			return v, nil
 		})})
 		switch {
-		case cites:
+		case len(evidence) == 1 && evidence[0] == "answer":
 			wantStop(t, r, kernel.StopVerified, "")
 			if want := r.Head.Run + "/3"; r.Outcome.Evidence[0] != want {
 				t.Errorf("evidence %q, want %s", r.Outcome.Evidence, want)

@@ -148,16 +148,7 @@ func run(t *testing.T, a *engine.Agent) *engine.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replayed, err := engine.Load(context.Background(), j, r.Head.Run)
-	if err != nil {
-		t.Fatalf("the run cannot be read back: %v", err)
-	}
-	if live, stored := encode(t, r.State), encode(t, replayed.State); live != stored {
-		t.Errorf("replay differs\nlive   %s\nstored %s", live, stored)
-	}
-	if a, b := fmt.Sprintf("%+v", r.History), fmt.Sprintf("%+v", replayed.History); len(r.History) != len(replayed.History) {
-		t.Errorf("history differs\nlive   %s\nstored %s", a, b)
-	}
+	sameAsStored(t, j, r)
 	return r
 }
 

@@ -35,6 +35,7 @@ func TestStartRefuses(t *testing.T) {
 		"no agent":        {func(s *engine.Start) { s.Agent = nil }, kernel.CodeConfiguration},
 		"no model":        {func(s *engine.Start) { s.Agent.Model = nil }, kernel.CodeConfiguration},
 		"no question":     {func(s *engine.Start) { s.Question = " \n" }, kernel.CodeInvalidArgument},
+		"long and broken": {func(s *engine.Start) { s.Question = strings.Repeat("\x80", 300) }, kernel.CodeInvalidArgument},
 		"broken question": {func(s *engine.Start) { s.Question = "\xff" }, kernel.CodeInvalidArgument},
 		"long question":   {func(s *engine.Start) { s.Question = strings.Repeat("a", 1<<20+1) }, kernel.CodeInvalidArgument},
 		"user with NUL":   {func(s *engine.Start) { s.User = "a\x00" }, kernel.CodeInvalidArgument},
@@ -150,7 +151,7 @@ func TestCancel(t *testing.T) {
 	}
 	<-started
 	for range 3 { // delivered often, it is one cancel
-		err := e.Signal(t.Context(), id, engine.Signal{Cancel: true, By: "op", Reason: "enough"})
+		err := e.Signal(t.Context(), id, engine.Signal{Kind: engine.SignalCancel, By: "op", Reason: "enough"})
 		if err != nil && kernel.CodeOf(err) != kernel.CodeRunStopped { // the first one may have been enough
 			t.Fatal(err)
 		}
@@ -167,10 +168,13 @@ func TestCancel(t *testing.T) {
 	if len(got) != 2 || !strings.Contains(got[0], "may have taken effect") || !strings.HasPrefix(got[1], "b: Not run: ") {
 		t.Errorf("results %q", got)
 	}
-	if code := kernel.CodeOf(e.Signal(t.Context(), id, engine.Signal{Cancel: true})); code != kernel.CodeRunStopped {
+	if code := kernel.CodeOf(e.Signal(t.Context(), id, engine.Signal{Kind: engine.SignalCancel})); code != kernel.CodeRunStopped {
 		t.Errorf("cancel after the stop: %s", code)
 	}
-	if code := kernel.CodeOf(e.Signal(t.Context(), "run_none", engine.Signal{Cancel: true})); code != kernel.CodeNotFound {
+	if code := kernel.CodeOf(e.Signal(t.Context(), id, engine.Signal{})); code != kernel.CodeInvalidArgument {
+		t.Errorf("a signal of no kind: %s", code)
+	}
+	if code := kernel.CodeOf(e.Signal(t.Context(), "run_none", engine.Signal{Kind: engine.SignalCancel})); code != kernel.CodeNotFound {
 		t.Errorf("cancel of nothing: %s", code)
 	}
 }
@@ -262,16 +266,17 @@ func TestSession(t *testing.T) {
 	var n counter
 	j := memory.New()
 	e := open(t, j)
-	ask := func(user, question string, steps ...step) *script {
+	askAs := func(s engine.Start, question string, steps ...step) *script {
 		m := &script{steps: steps}
-		_, err := e.Run(t.Context(), engine.Start{
-			Agent:    &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: allowAll{}, Limits: limits(func(l *kernel.Limits) { l.Calls = 1 })},
-			Question: question, Session: "s", User: user,
-		})
-		if err != nil {
+		s.Question, s.Session = question, "s"
+		s.Agent = &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: allowAll{}, Limits: limits(func(l *kernel.Limits) { l.Calls = 1 })}
+		if _, err := e.Run(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 		return m
+	}
+	ask := func(user, question string, steps ...step) *script {
+		return askAs(engine.Start{User: user}, question, steps...)
 	}
 	ask("ann", "one", says("1"))
 	ask("ann", "two", calls(call("a", "look", `{}`), call("b", "look", `{}`))) // over the limit of calls
@@ -279,56 +284,21 @@ func TestSession(t *testing.T) {
 	var got []string
 	for _, m := range third {
 		b := m.Blocks[0]
-		got = append(got, fmt.Sprintf("%s %s%s", m.Role, b.Text, b.CallID))
+		got = append(got, fmt.Sprintf("%s %s%.1s", m.Role, b.Text, b.CallID)) // the id is qualified
 	}
 	want := []string{"user one", "assistant 1", "user two", "assistant ", "tool Not run: the run stopped before this call (tool_limit).a", "tool Not run: the run stopped before this call (tool_limit).b", "user three"}
 	if !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
 	}
+	if call, answer := third[3].Blocks[0].Call.ID, third[4].Blocks[0].CallID; call != answer || call == "a" {
+		t.Errorf("call %q is answered under %q", call, answer)
+	}
+	// I15: the same session id under another user or tenant is another session.
+	if m := askAs(engine.Start{Tenant: "acme", User: "ann"}, "mine", says("4")); len(m.requests()[0].Messages) != 1 {
+		t.Errorf("another tenant sees %d messages", len(m.requests()[0].Messages))
+	}
 	if other := ask("bob", "mine", says("4")).requests()[0].Messages; len(other) != 1 {
 		t.Errorf("another user sees %d messages", len(other))
-	}
-}
-
-// failing is a journal that fails from the n-th append on.
-type failing struct {
-	journal.Journal
-	mu   sync.Mutex
-	left int
-}
-
-func (f *failing) Append(ctx context.Context, e journal.Entry) error {
-	f.mu.Lock()
-	f.left--
-	fail := f.left < 0
-	f.mu.Unlock()
-	if fail {
-		return &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the disk is full"}
-	}
-	return f.Journal.Append(ctx, e)
-}
-
-// A journal that fails stops the run as host_error, whenever it fails, and
-// nothing runs whose claim is not stored.
-func TestJournalFails(t *testing.T) {
-	// One append begins the run; a turn takes three: the reply, the claim (the
-	// policy of this test is asked outside the commit), the result.
-	for left := 1; left <= 7; left++ {
-		var n counter
-		j := &failing{Journal: memory.New(), left: left}
-		m := &script{steps: []step{calls(call("a", "look", `{}`)), calls(call("b", "look", `{}`)), says("done")}}
-		r, err := open(t, j).Run(t.Context(), engine.Start{Agent: &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: allowAll{}}, Question: "q"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantStop(t, r, kernel.StopHostError, "LOCAL_STORAGE: the disk is full")
-		if want := left / 3; n.count() != want {
-			t.Errorf("after %d appends the tool ran %d times, want %d", left, n.count(), want)
-		}
-	}
-	j := &failing{Journal: memory.New()}
-	if _, err := open(t, j).Run(t.Context(), engine.Start{Agent: &engine.Agent{Model: &script{}}, Question: "q"}); kernel.CodeOf(err) != kernel.CodeLocalStorage {
-		t.Errorf("a run that cannot be journaled began: %v", err)
 	}
 }
 
@@ -361,6 +331,31 @@ func TestManyRunsOnOneFile(t *testing.T) {
 	wg.Wait()
 	if n.count() != 80 {
 		t.Errorf("ran %d times", n.count())
+	}
+}
+
+// The runs of a session follow one another.
+func TestSessionIsBusy(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	m := &script{steps: []step{func(ctx context.Context, req *model.Request) (*model.Reply, error) {
+		close(started)
+		<-release
+		return says("done")(ctx, req)
+	}}}
+	e := open(t, memory.New())
+	id, err := e.Start(t.Context(), engine.Start{Agent: &engine.Agent{Model: m}, Question: "q", Session: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	again := engine.Start{Agent: &engine.Agent{Model: &script{steps: []step{says("done")}}}, Question: "q", Session: "s"}
+	if _, err := e.Run(t.Context(), again); kernel.CodeOf(err) != kernel.CodeConflict {
+		t.Errorf("a second run of the session: %v", err)
+	}
+	close(release)
+	drain(t, e, id)
+	if r, err := e.Run(t.Context(), again); err != nil || len(r.History) != 2 {
+		t.Errorf("after the first: %v", err)
 	}
 }
 

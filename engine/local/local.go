@@ -8,13 +8,13 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/oklog/ulid/v2"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/prompt"
 )
 
 // Config is what an Engine needs.
@@ -28,10 +28,11 @@ type Engine struct {
 	journal journal.Journal
 	log     *slog.Logger
 
-	mu     sync.Mutex
-	runs   map[string]*run
-	closed bool
-	wg     sync.WaitGroup
+	mu       sync.Mutex
+	runs     map[string]*run  // under way, by id
+	sessions map[session]*run // the same
+	closed   bool
+	wg       sync.WaitGroup
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -44,7 +45,7 @@ func New(c Config) (*Engine, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Engine{journal: c.Journal, log: c.Log, runs: map[string]*run{}}, nil
+	return &Engine{journal: c.Journal, log: c.Log, runs: map[string]*run{}, sessions: map[session]*run{}}, nil
 }
 
 // Start begins a run: see engine.Engine.
@@ -56,9 +57,10 @@ func (e *Engine) Start(ctx context.Context, s engine.Start) (string, error) {
 	return r.id, nil
 }
 
-// Run begins a run and waits for its end. The end of ctx cancels the run, and
-// Run still waits for it to stop. The run that it returns comes with a nil
-// error, whatever its stop.
+// Run begins a run and waits for its stop. The end of ctx cancels the run, and
+// Run still waits for it to stop. A nil error says that the run was journaled
+// to its stop, whatever that is; LOCAL_STORAGE says that it has ended, but the
+// journal does not hold how.
 func (e *Engine) Run(ctx context.Context, s engine.Start) (*engine.Run, error) {
 	r, err := e.begin(ctx, s)
 	if err != nil {
@@ -67,53 +69,72 @@ func (e *Engine) Run(ctx context.Context, s engine.Start) (*engine.Run, error) {
 	select {
 	case <-r.done:
 	case <-ctx.Done():
-		_ = r.signal(engine.Signal{Cancel: true, Reason: "interrupted"}) // stopped by itself: as good
+		_ = r.signal(engine.Signal{Kind: engine.SignalCancel, Reason: "interrupted"}) // stopped by itself: as good
 		<-r.done
+	}
+	if r.lost != nil {
+		return nil, r.lost
 	}
 	return r.result, nil
 }
 
-func (e *Engine) begin(ctx context.Context, s engine.Start) (*run, error) {
+func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	fresh := s.Session == ""
+	if fresh {
+		s.Session = "ses_" + ulid.Make().String()
+	}
 	if s.Run == "" {
 		s.Run = "run_" + ulid.Make().String()
 	}
-	if s.Session == "" {
-		s.Session = "ses_" + ulid.Make().String()
-	}
-	prior, err := e.sessionHistory(ctx, &s)
-	if err != nil {
-		return nil, err
-	}
 	r := newRun(e, s)
-	if r.x, err = engine.NewExecution(engine.Env{Now: time.Now, Log: e.log, Watch: r.feed.delta}, s, prior); err != nil {
-		return nil, err
-	}
-	// Locked, so that no signal comes before the beginning.
-	r.mu.Lock()
+	r.mu.Lock() // so that no signal comes before the beginning
 	defer r.mu.Unlock()
 	if err := e.admit(r); err != nil {
 		return nil, err
 	}
-	first, err := r.start(ctx)
-	if err != nil {
-		r.closed = true
-		e.forget(r)
+	begun := false
+	defer func() {
+		if !begun {
+			r.closed = true
+			e.forget(r)
+		}
+	}()
+	var prior []kernel.Message
+	if !fresh {
+		if prior, err = e.sessionHistory(ctx, &s); err != nil {
+			return nil, err
+		}
+	}
+	if r.x, err = engine.NewExecution(engine.Env{Log: e.log, Watch: r.feed.delta}, s, prior); err != nil {
 		return nil, err
 	}
+	first, err := r.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	begun = true
 	go r.carry(first)
 	return r, nil
 }
 
+// admit takes a run in, unless its id or its session is in use: the runs of a
+// session follow one another.
 func (e *Engine) admit(r *run) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
-		return &kernel.Error{Code: kernel.CodeInternal, Message: "the engine is closed"}
-	}
-	if _, taken := e.runs[r.id]; taken {
+	switch {
+	case e.closed:
+		return &kernel.Error{Code: kernel.CodeCancelled, Message: "the engine is closed"}
+	case e.runs[r.id] != nil:
 		return &kernel.Error{Code: kernel.CodeConflict, Message: "a run with this id is under way"}
+	case e.sessions[r.session()] != nil:
+		return &kernel.Error{Code: kernel.CodeConflict, Message: "a run of this session is under way", Hint: "wait for it, or cancel it"}
 	}
 	e.runs[r.id] = r
+	e.sessions[r.session()] = r
 	e.wg.Add(1)
 	return nil
 }
@@ -121,6 +142,7 @@ func (e *Engine) admit(r *run) error {
 func (e *Engine) forget(r *run) {
 	e.mu.Lock()
 	delete(e.runs, r.id)
+	delete(e.sessions, r.session())
 	e.mu.Unlock()
 	e.wg.Done()
 }
@@ -150,13 +172,17 @@ func (e *Engine) sessionHistory(ctx context.Context, s *engine.Start) ([]kernel.
 			return nil, err
 		}
 		replay.History.Close()
-		prior = replay.History.Messages()
+		messages := replay.History.Messages()
+		prior = append(prior, prompt.Qualify(messages[len(prior):], h.Run)...)
 	}
 	return prior, nil
 }
 
 // Signal delivers a wish: see engine.Engine.
 func (e *Engine) Signal(ctx context.Context, id string, sig engine.Signal) error {
+	if sig.Kind != engine.SignalCancel {
+		return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the only signal is cancel"}
+	}
 	if r := e.live(id); r != nil {
 		return r.signal(sig)
 	}
@@ -185,7 +211,7 @@ func (e *Engine) List(ctx context.Context, q journal.Query) ([]journal.Head, err
 func (e *Engine) Close() error {
 	for _, r := range e.shut() {
 		// One that has stopped by now is what was wanted.
-		go func() { _ = r.signal(engine.Signal{Cancel: true, Reason: "the engine was closed"}) }()
+		go func() { _ = r.signal(engine.Signal{Kind: engine.SignalCancel, Reason: "the engine was closed"}) }()
 	}
 	e.wg.Wait()
 	return nil

@@ -54,7 +54,7 @@ func TestLateReplyRunsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n counter
 		late := func(ctx context.Context, req *model.Request) (*model.Reply, error) {
-			time.Sleep(10 * time.Second) // virtual; deaf to ctx
+			time.Sleep(6 * time.Second) // virtual; deaf to ctx, and back within the grace
 			return calls(call("a", "look", `{}`))(ctx, req)
 		}
 		m := &script{steps: []step{late}}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -22,8 +21,10 @@ type run struct {
 	eng  *Engine
 	feed *feed
 	done chan struct{} // closed when the run has stopped
-	// result is what the run came to, once done is closed.
+	// result is what the run came to, and lost why the journal does not hold
+	// that, once done is closed.
 	result *engine.Run
+	lost   *kernel.Error
 
 	mu      sync.Mutex // guards the rest
 	x       *engine.Execution
@@ -32,8 +33,13 @@ type run struct {
 	ready   []kernel.Command // to execute once pending is committed
 	out     map[kernel.Seq]order
 	closed  bool
-	lost    *kernel.Error // why the journal does not hold the run's end
 }
+
+// session names a conversation. It belongs to one tenant and user: the same id
+// under another identity is another session.
+type session struct{ tenant, user, id string }
+
+func (r *run) session() session { return session{r.head.Tenant, r.head.User, r.head.Session} }
 
 // order is a command that is out, and how to end it early.
 type order struct {
@@ -61,7 +67,7 @@ func newRun(e *Engine, s engine.Start) *run {
 	}
 }
 
-// preview is the start of a question, for lists.
+// preview is the start of a question, which is valid UTF-8, for lists.
 func preview(s string) string {
 	const most = 200
 	if len(s) <= most {
@@ -71,7 +77,7 @@ func preview(s string) string {
 	for !utf8.RuneStart(s[n]) {
 		n--
 	}
-	return strings.ToValidUTF8(s[:n], "")
+	return s[:n]
 }
 
 // signal delivers a wish: RUN_STOPPED when the run has ended. It waits for a
@@ -177,7 +183,7 @@ func (r *run) advance(e kernel.Event, c engine.Content) (err error) {
 // take applies an event and, at once, whatever only computes; what remains to
 // be executed waits in ready for the commit.
 func (r *run) take(e kernel.Event, c engine.Content) error {
-	queue, err := r.apply(e, c)
+	queue, _, err := r.apply(e, c)
 	for err == nil && len(queue) > 0 {
 		cmd := queue[0]
 		var more []kernel.Command
@@ -199,18 +205,24 @@ func (r *run) order(cmd kernel.Command) ([]kernel.Command, error) {
 	case kernel.Finish:
 		return nil, nil
 	case kernel.RunTool:
-		more, err := r.apply(kernel.CallStarted{At: now(), Cmd: c.Cmd, Call: c.Call.ID}, engine.Content{})
-		if err == nil {
-			r.prepare(c)
-		}
-		return more, err
+		return r.claim(c)
 	}
-	task, pure := r.x.Task(cmd)
-	if !pure {
+	if !r.x.Pure(cmd) {
 		r.prepare(cmd)
 		return nil, nil
 	}
-	return r.apply(task(context.Background(), nil)) // computing returns
+	more, _, err := r.apply(r.x.Task(cmd)(context.Background(), nil)) // computing returns
+	return more, err
+}
+
+// claim records that a tool is about to run. Only then may it run: a start that
+// comes too late is refused.
+func (r *run) claim(c kernel.RunTool) ([]kernel.Command, error) {
+	more, accepted, err := r.apply(kernel.CallStarted{At: now(), Cmd: c.Cmd, Call: c.Call.ID}, engine.Content{})
+	if accepted {
+		r.prepare(c)
+	}
+	return more, err
 }
 
 // number is the number of a command that is executed after its commit.
@@ -240,25 +252,21 @@ func (r *run) prepare(c kernel.Command) {
 }
 
 // apply takes the run one event further and keeps its record. An event that
-// nothing waits for any more is dropped.
-func (r *run) apply(e kernel.Event, c engine.Content) ([]kernel.Command, error) {
-	commands, err := r.x.Apply(e, c)
-	switch kernel.CodeOf(err) {
-	case "":
-	case kernel.CodeDuplicateReport, kernel.CodeRunStopped:
-		return nil, nil
-	default:
-		return nil, err
+// nothing waits for any more is dropped, and not accepted.
+func (r *run) apply(e kernel.Event, c engine.Content) (commands []kernel.Command, accepted bool, err error) {
+	commands, err = r.x.Apply(e, c)
+	if code := kernel.CodeOf(err); code == kernel.CodeDuplicateReport || code == kernel.CodeRunStopped {
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	rec, err := c.Record(r.x.Seq, e)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	r.pending = append(r.pending, rec)
-	return commands, nil
+	return commands, true, nil
 }
 
 // flush commits what was applied.
@@ -267,19 +275,38 @@ func (r *run) flush(ctx context.Context) error {
 		return nil
 	}
 	s := &r.x.State
-	r.head.Turns = s.Turn
-	r.head.UpdatedAt = r.pending[len(r.pending)-1].At
+	head := r.head
+	head.Turns = s.Turn
+	head.UpdatedAt = r.pending[len(r.pending)-1].At
 	if s.Outcome != nil {
-		r.head.State, r.head.Stop, r.head.Verified = journal.Stopped, s.Outcome.Stop, s.Outcome.Verified
+		head.State, head.Stop, head.Verified = journal.Stopped, s.Outcome.Stop, s.Outcome.Verified
 	}
-	if err := r.eng.journal.Append(ctx, journal.Entry{Head: r.head, Records: r.pending}); err != nil {
+	err := r.eng.journal.Append(ctx, journal.Entry{Head: head, Records: r.pending})
+	if err != nil && !r.landed(err) {
 		return err
 	}
-	r.head.LastSeq = r.x.Seq
+	head.LastSeq = r.x.Seq
+	r.head = head
 	r.pending = nil
 	r.feed.committed(r.x.Seq)
 	return nil
 }
+
+// landed reports whether an append that failed is in the journal all the same:
+// its commit may have been done and its report lost. Only this run appends
+// under its id, so that the last record says it.
+func (r *run) landed(err error) bool {
+	if kernel.CodeOf(err) == kernel.CodeConflict {
+		return false // others have appended
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastTry)
+	defer cancel()
+	head, err := r.eng.journal.Head(ctx, r.id)
+	return err == nil && head.LastSeq == r.x.Seq
+}
+
+// lastTry bounds what is tried when the journal has failed.
+const lastTry = time.Second
 
 // execute starts what was waiting for the commit, but for one command, which
 // it leaves to its caller.
@@ -292,8 +319,7 @@ func (r *run) execute() *work {
 			r.startTimer(ctx, t)
 			continue
 		}
-		task, _ := r.x.Task(c)
-		w := &work{n, ctx, task}
+		w := &work{n, ctx, r.x.Task(c)}
 		if own == nil {
 			own = w
 			continue
@@ -314,20 +340,23 @@ func (r *run) startTimer(ctx context.Context, t kernel.SetTimer) {
 func now() kernel.Time { return kernel.Time(time.Now().UnixNano()) }
 
 // fail stops a run whose events cannot be applied or journaled. Its outcome is
-// host_error; it is journaled if the journal takes it after all.
+// host_error, if the journal takes that after all; else the run's end is lost.
 func (r *run) fail(cause error) {
 	r.eng.log.Error("run failed", "run", r.id, "error", cause)
 	e := &kernel.Error{Code: kernel.CodeInternal, Message: cause.Error()}
 	errors.As(cause, &e)
-	_, err := r.apply(kernel.HostFailed{At: now(), Code: e.Code, Detail: e.Message}, engine.Content{})
+	_, _, err := r.apply(kernel.HostFailed{At: now(), Code: e.Code, Detail: e.Message}, engine.Content{})
 	if err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), lastTry)
 		defer cancel()
 		err = r.flush(ctx)
 	}
 	if err != nil {
 		r.eng.log.Error("the end of the run is not journaled", "run", r.id, "error", err)
-		r.lost = e
+		r.lost = &kernel.Error{
+			Code: kernel.CodeLocalStorage, Message: "the end of run " + r.id + " could not be journaled: " + e.Message,
+			Hint: "runs show tells how far it came; a call that had begun may have taken effect", Err: err,
+		}
 	}
 }
 
@@ -337,24 +366,10 @@ func (r *run) close() {
 	for _, o := range r.out {
 		o.cancel()
 	}
-	r.result = r.x.Snapshot(r.head)
-	if r.lost != nil {
-		r.disown()
+	if r.lost == nil {
+		r.result = r.x.Snapshot(r.head)
 	}
 	close(r.done)
-	r.feed.end()
+	r.feed.end(r.lost)
 	r.eng.forget(r)
-}
-
-// disown takes back what the run came to in memory, since the journal does not
-// hold it: nobody could show it again.
-func (r *run) disown() {
-	o := kernel.Outcome{Verified: kernel.Unchecked, FirstBad: kernel.LinkHarness}
-	if r.result.Outcome != nil {
-		o = *r.result.Outcome
-	}
-	o.Stop, o.Detail = kernel.StopHostError, string(r.lost.Code)+": "+r.lost.Message
-	o.Answered, o.Verified, o.Evidence, o.Finding = false, kernel.Unchecked, nil, ""
-	o.LastGood, o.FirstBad = "", kernel.LinkHarness
-	r.result.Outcome, r.result.Answer = &o, ""
 }

@@ -18,6 +18,7 @@ type feed struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed at each change, then replaced
 	ended   bool
+	lost    error // why the run's stop is not among the records
 	seq     int64 // of the last committed record
 	deltas  map[chan delta]struct{}
 }
@@ -38,20 +39,25 @@ func (f *feed) committed(seq int64) {
 	f.changed = make(chan struct{})
 }
 
-func (f *feed) end() {
+// end says that nothing will be committed any more, and why the run's stop was
+// not, if it was not.
+func (f *feed) end(lost *kernel.Error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ended = true
+	if lost != nil {
+		f.lost = lost
+	}
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
 
 // state returns what is closed at the next change, and whether there will be
 // none.
-func (f *feed) state() (changed <-chan struct{}, ended bool) {
+func (f *feed) state() (changed <-chan struct{}, ended bool, lost error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.changed, f.ended
+	return f.changed, f.ended, f.lost
 }
 
 func (f *feed) delta(d model.Delta) {
@@ -110,12 +116,12 @@ func (w *watcher) watch(ctx context.Context) error {
 	defer cancel()
 	w.deltas = deltas
 	for {
-		changed, ended := f.state()
+		changed, ended, lost := f.state()
 		if on, err := w.records(ctx); !on || err != nil {
 			return err
 		}
 		if ended {
-			return nil
+			return lost
 		}
 		if on, err := w.pause(ctx, changed); !on || err != nil {
 			return err
@@ -176,16 +182,13 @@ func (w *watcher) records(ctx context.Context) (on bool, err error) {
 		if !w.passDeltas(records[i].Seq) {
 			return false, nil
 		}
-		if err := w.replay.Fold(records[i : i+1]); err != nil {
+		event, content, err := w.replay.Next(&records[i])
+		if err != nil {
 			return false, err
 		}
 		outcome := w.replay.State.Outcome
 		if records[i].Seq > w.after {
-			event, err := kernel.DecodeEvent(records[i].Payload)
-			if err != nil {
-				return false, err
-			}
-			if !w.yield(engine.Update{Seq: records[i].Seq, Event: event, Content: records[i].Content, Outcome: outcome}, nil) {
+			if !w.yield(engine.Update{Seq: records[i].Seq, Event: event, Content: content.Public(), Outcome: outcome}, nil) {
 				return false, nil
 			}
 		}

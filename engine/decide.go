@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/policy"
+	"github.com/holdfast-run/holdfast/tool"
+)
+
+func asAmbiguous(err error) (*tool.Ambiguous, bool) {
+	return errors.AsType[*tool.Ambiguous](err)
+}
+
+// pureDecision reports whether deciding on a call of that tool runs no code
+// that could block: then it may share the commit of the reply.
+func (x *Execution) pureDecision(name string) bool {
+	t, _ := x.tools.Lookup(name)
+	if _, ok := t.(tool.Keyer); ok {
+		return false
+	}
+	if _, ok := t.(tool.Classifier); ok {
+		return false
+	}
+	if x.agent.Policy == nil {
+		return true
+	}
+	p, ok := x.agent.Policy.(policy.Pure)
+	return ok && p.Pure()
+}
+
+// decide takes a call through the one entry: snapshot, schema, policy.
+func (x *Execution) decide(c kernel.DecideCall) Task {
+	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
+		d := kernel.CallDecided{Cmd: c.Cmd, Call: c.Call.ID}
+		if err := x.tools.Check(c.Call.Name, []byte(c.Call.Arguments)); err != nil {
+			refuse(&d, err)
+			return d, Content{}
+		}
+		err := x.foreign(ctx, "the policy", func() {
+			if instead != nil {
+				instead(unasked(c), Content{})
+			}
+		}, func() error { return x.askPolicy(ctx, c, &d) })
+		if err != nil {
+			x.log.Error("policy failed", "run", x.Run, "call", c.Call.ID, "error", err)
+			d = unasked(c)
+		}
+		d.At = at()
+		return d, Content{}
+	}
+}
+
+// refuse answers a call that is not acceptable as it is.
+func refuse(d *kernel.CallDecided, err error) {
+	e, ok := errors.AsType[*kernel.Error](err)
+	if !ok {
+		e = &kernel.Error{Code: kernel.CodeInvalidArgument, Message: err.Error()}
+	}
+	d.At, d.Answer, d.Code, d.Reason = at(), kernel.Invalid, e.Code, e.Message
+}
+
+// unasked is the answer where policy gave none.
+func unasked(c kernel.DecideCall) kernel.CallDecided {
+	return kernel.CallDecided{At: at(), Cmd: c.Cmd, Call: c.Call.ID, Answer: kernel.Deny, Reason: "the policy could not be asked"}
+}
+
+func (x *Execution) askPolicy(ctx context.Context, c kernel.DecideCall, d *kernel.CallDecided) error {
+	t, _ := x.tools.Lookup(c.Call.Name)
+	spec, _ := x.tools.Spec(c.Call.Name)
+	d.Effect = x.tools.EffectOf(c.Call.Name, []byte(c.Call.Arguments))
+	d.Attempts = spec.Limits.Attempts
+	if err := x.businessKey(t, c, d); err != nil {
+		refuse(d, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the tool cannot name the effect of this call: " + describe(err)})
+		return nil
+	}
+	if x.agent.Policy == nil {
+		d.Answer, d.Reason = kernel.Deny, "this agent has no policy, so nothing is allowed"
+		return nil
+	}
+	decision, err := x.agent.Policy.Decide(ctx, x.policyRequest(c.Call, d.Effect))
+	d.Answer, d.Reason, d.Rule = decision.Answer, decision.Reason, decision.Rule
+	if d.Answer != kernel.Allow && d.Answer != kernel.Ask {
+		d.Answer = kernel.Deny
+	}
+	return err
+}
+
+func (x *Execution) businessKey(t tool.Tool, c kernel.DecideCall, d *kernel.CallDecided) (err error) {
+	k, ok := t.(tool.Keyer)
+	if !ok {
+		return nil
+	}
+	defer x.contain("the tool's key", &err)
+	d.Keyed = true
+	d.Key, err = k.Key(x.toolCall(c.Call, c.Turn, 1, ""))
+	if err == nil && !utf8.ValidString(d.Key) {
+		err = errors.New("its key is not valid UTF-8")
+	}
+	return err
+}
+
+func (x *Execution) policyRequest(call kernel.Call, effect kernel.EffectClass) policy.Request {
+	return policy.Request{
+		Run: x.Run, Session: x.start.Session, Tenant: x.start.Tenant, User: x.start.User,
+		Call: call.ID, Tool: call.Name, Arguments: []byte(call.Arguments), Effect: effect,
+	}
+}

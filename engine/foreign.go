@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// grace is how long code of the embedding program may take to return once its
+// context has ended. After that its command is reported without it.
+const grace = 2 * time.Second
+
+// contain turns a panic of foreign code into an error. The stack goes to the
+// log alone, and the panic's own words nowhere: they may quote content.
+func (x *Execution) contain(what string, err *error) {
+	if p := recover(); p != nil {
+		*err = x.panicked(what, p)
+	}
+}
+
+func (x *Execution) panicked(what string, p any) error {
+	x.log.Error("panic contained", "run", x.Run, "in", what, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+	return &kernel.Error{Code: kernel.CodeInternal, Message: what + " panicked"}
+}
+
+// foreign calls code of the embedding program, which may panic, end its
+// goroutine, or not return. lost reports in its place, on another goroutine or
+// as the last thing of this one; a report that comes after all is then late.
+func (x *Execution) foreign(ctx context.Context, what string, lost func(), call func() error) (err error) {
+	stop := afterGrace(ctx, func() {
+		x.log.Warn("foreign code abandoned", "run", x.Run, "in", what)
+		lost()
+	})
+	defer stop()
+	whole := false
+	defer func() {
+		switch p := recover(); {
+		case p != nil:
+			err = x.panicked(what, p)
+		case !whole: // runtime.Goexit
+			x.log.Error("foreign code ended its goroutine", "run", x.Run, "in", what)
+			lost()
+		}
+	}()
+	err = call()
+	whole = true
+	return err
+}
+
+// afterGrace calls late when ctx has ended for as long as the grace, unless it
+// is stopped before.
+func afterGrace(ctx context.Context, late func()) (stop func()) {
+	var mu sync.Mutex
+	var timer *time.Timer
+	stopped := false
+	stopWaiting := context.AfterFunc(ctx, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !stopped {
+			timer = time.AfterFunc(grace, late)
+		}
+	})
+	return func() {
+		stopWaiting()
+		mu.Lock()
+		defer mu.Unlock()
+		stopped = true
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+}

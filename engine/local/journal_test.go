@@ -1,0 +1,203 @@
+package local_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/journal/memory"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// troubled is a journal in trouble: trouble looks at the n-th append, from 1,
+// and at what came of it.
+type troubled struct {
+	journal.Journal
+	mu      sync.Mutex
+	n       int
+	trouble func(n int, append func() error) error
+}
+
+func (j *troubled) Append(ctx context.Context, e journal.Entry) error {
+	j.mu.Lock()
+	j.n++
+	n := j.n
+	j.mu.Unlock()
+	return j.trouble(n, func() error { return j.Journal.Append(ctx, e) })
+}
+
+var errFull = &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the disk is full"}
+
+// fullFrom fails every append from the n-th on.
+func fullFrom(first int) func(int, func() error) error {
+	return func(n int, append func() error) error {
+		if n >= first {
+			return errFull
+		}
+		return append()
+	}
+}
+
+func twoLooks(t *testing.T, n *counter) engine.Start {
+	t.Helper()
+	m := &script{steps: []step{calls(call("a", "look", `{}`)), calls(call("b", "look", `{}`)), says("done")}}
+	return engine.Start{Run: "r", Question: "q", Agent: &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: allowAll{}}}
+}
+
+// The appends of twoLooks: one begins the run; a turn takes three, the reply,
+// the claim (the policy of these tests is asked outside the commit) and the
+// result; the last one is the answer.
+const appends = 8
+
+// A journal that stays broken ends the run, whenever that begins; its caller
+// and its watchers are told that the end is lost, and nothing runs whose claim
+// is not stored.
+func TestJournalStaysBroken(t *testing.T) {
+	for first := 2; first <= appends; first++ {
+		var n counter
+		j := &troubled{Journal: memory.New(), trouble: fullFrom(first)}
+		r, err := open(t, j).Run(t.Context(), twoLooks(t, &n))
+		if r != nil || kernel.CodeOf(err) != kernel.CodeLocalStorage {
+			t.Fatalf("full from append %d: %+v, %v", first, r, err)
+		}
+		if want := (first - 1) / 3; n.count() != want {
+			t.Errorf("full from append %d: the tool ran %d times, want %d", first, n.count(), want)
+		}
+	}
+	var n counter
+	j := &troubled{Journal: memory.New(), trouble: fullFrom(1)}
+	if _, err := open(t, j).Run(t.Context(), twoLooks(t, &n)); kernel.CodeOf(err) != kernel.CodeLocalStorage {
+		t.Errorf("a run that cannot be journaled began: %v", err)
+	}
+}
+
+func TestWatchOfALostEnd(t *testing.T) {
+	for first := 2; first <= appends; first++ {
+		var n counter
+		begun := make(chan struct{})
+		var watching sync.Once
+		j := &troubled{Journal: memory.New(), trouble: func(n int, append func() error) error {
+			if n == 2 {
+				<-begun // so that the watcher is there
+			}
+			return fullFrom(first)(n, append)
+		}}
+		e := open(t, j)
+		id, err := e.Start(t.Context(), twoLooks(t, &n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last engine.Update
+		var failed error
+		for u, err := range e.Watch(t.Context(), id, 0) {
+			watching.Do(func() { close(begun) })
+			last, failed = u, err
+		}
+		if last.Outcome != nil || kernel.CodeOf(failed) != kernel.CodeLocalStorage {
+			t.Errorf("full from append %d: watched to %+v, %v", first, last, failed)
+		}
+	}
+}
+
+// A journal that fails once gets the run's end, host_error, as the next thing.
+func TestJournalFailsOnce(t *testing.T) {
+	for bad := 2; bad <= appends; bad++ {
+		var n counter
+		j := &troubled{Journal: memory.New(), trouble: func(n int, append func() error) error {
+			if n == bad {
+				return errFull
+			}
+			return append()
+		}}
+		r, err := open(t, j).Run(t.Context(), twoLooks(t, &n))
+		if err != nil {
+			t.Fatalf("append %d fails: %v", bad, err)
+		}
+		if bad < appends {
+			wantStop(t, r, kernel.StopHostError, "LOCAL_STORAGE: the disk is full")
+		} else {
+			wantStop(t, r, kernel.StopAnswered, "") // the answer was there already, and is journaled now
+		}
+		sameAsStored(t, j, r)
+	}
+}
+
+// A commit that was done although its report was lost is done: the run goes on,
+// and the journal and the caller say the same.
+func TestCommitReportLost(t *testing.T) {
+	for bad := 1; bad <= appends; bad++ {
+		var n counter
+		j := &troubled{Journal: memory.New(), trouble: func(n int, append func() error) error {
+			err := append()
+			if n == bad {
+				return errFull
+			}
+			return err
+		}}
+		r, err := open(t, j).Run(t.Context(), twoLooks(t, &n))
+		if err != nil {
+			t.Fatalf("the report of append %d is lost: %v", bad, err)
+		}
+		wantStop(t, r, kernel.StopAnswered, "")
+		if n.count() != 2 {
+			t.Errorf("the tool ran %d times", n.count())
+		}
+		sameAsStored(t, j, r)
+	}
+}
+
+// sameAsStored compares a run with what the journal has of it.
+func sameAsStored(t *testing.T, j journal.Reader, r *engine.Run) {
+	t.Helper()
+	stored, err := engine.Load(context.Background(), j, r.Head.Run)
+	if err != nil {
+		t.Fatalf("the run cannot be read back: %v", err)
+	}
+	if live, replayed := encode(t, r.State), encode(t, stored.State); live != replayed {
+		t.Errorf("replay differs\nlive   %s\nstored %s", live, replayed)
+	}
+	stateless := cmpopts.IgnoreFields(engine.Run{}, "State") // compared by its encoding
+	if diff := cmp.Diff(r, stored, stateless, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-live +stored)\n%s", diff)
+	}
+}
+
+// A journal that was tampered with does not read back.
+func TestDamagedJournal(t *testing.T) {
+	var n counter
+	good := memory.New()
+	r, err := open(t, good).Run(t.Context(), twoLooks(t, &n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := good.Read(t.Context(), r.Head.Run, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func([]journal.Record) []journal.Record{
+		"one missing":    func(r []journal.Record) []journal.Record { return append(r[:3:3], r[4:]...) },
+		"two swapped":    func(r []journal.Record) []journal.Record { r[2], r[3] = r[3], r[2]; return r },
+		"another kind":   func(r []journal.Record) []journal.Record { r[1].Kind = kernel.KindCancelled; return r },
+		"no event":       func(r []journal.Record) []journal.Record { r[1].Payload = []byte("{"); return r },
+		"no content":     func(r []journal.Record) []journal.Record { r[0].Content = nil; return r },
+		"broken content": func(r []journal.Record) []journal.Record { r[2].Content = []byte("{"); return r },
+		"one twice":      func(r []journal.Record) []journal.Record { return append(r[:4:4], r[3:]...) },
+		"another's event": func(r []journal.Record) []journal.Record {
+			r[3].Payload = r[1].Payload
+			r[3].Kind = r[1].Kind
+			return r
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			replay := engine.NewReplay(r.Head.Run, nil)
+			if err := replay.Fold(damage(append([]journal.Record(nil), records...))); kernel.CodeOf(err) != kernel.CodeLocalStorage {
+				t.Errorf("read back: %v", err)
+			}
+		})
+	}
+}
