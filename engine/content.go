@@ -42,14 +42,22 @@ type Result struct {
 
 // Public is the content without private reasoning, for whoever watches.
 func (c Content) Public() Content {
-	if c.Message == nil {
-		return c
+	if c.Message != nil {
+		c.Message = &Public([]kernel.Message{*c.Message})[0]
 	}
-	m := kernel.Message{Role: c.Message.Role, Blocks: slices.Clone(c.Message.Blocks)}
-	for i := range m.Blocks {
-		m.Blocks[i].Private = nil
+	return c
+}
+
+// Public copies messages without their private reasoning.
+func Public(messages []kernel.Message) []kernel.Message {
+	out := make([]kernel.Message, len(messages))
+	for i, m := range messages {
+		out[i] = kernel.Message{Role: m.Role, Blocks: slices.Clone(m.Blocks)}
+		for j := range out[i].Blocks {
+			out[i].Blocks[j].Private = nil
+		}
 	}
-	return Content{Message: &m}
+	return out
 }
 
 // encode returns the content's bytes; nil for an event that has none.

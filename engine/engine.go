@@ -64,11 +64,15 @@ const SignalCancel SignalKind = "cancel"
 
 // Update is one thing that happened: a record, or a piece of text on its way.
 type Update struct {
-	Seq     int64           // of the record; 0 for a delta
-	Event   kernel.Event    // nil for a delta
-	Content Content         // of the record, without private reasoning
-	Delta   string          // text only; may be lost
-	Outcome *kernel.Outcome // with the record that stopped the run
+	Seq     int64        // of the record; 0 for a delta
+	Event   kernel.Event // nil for a delta
+	Content Content      // of the record, without private reasoning
+	// Committed are the messages that the record added to the history, without
+	// private reasoning: what the model was told of a call that did not run is
+	// in no other place.
+	Committed []kernel.Message
+	Delta     string          // text only; may be lost
+	Outcome   *kernel.Outcome // with the record that stopped the run
 }
 
 // Run is a run as the journal has it. History is the run's own part of its

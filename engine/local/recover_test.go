@@ -167,7 +167,7 @@ func TestDeafToolIsLeftBehind(t *testing.T) {
 			t.Errorf("over after %s, returned: %t", took, returned.Load())
 		}
 		time.Sleep(time.Hour)
-		if got := results(r); !returned.Load() || len(got) != 1 || !strings.Contains(got[0], "may have taken effect") {
+		if got := results(r); !returned.Load() || len(got) != 1 || !strings.Contains(got[0], "may have taken") {
 			t.Errorf("returned: %t, results %q", returned.Load(), got)
 		}
 	})
