@@ -14,10 +14,11 @@ import (
 	"github.com/holdfast-run/holdfast/verify"
 )
 
-// buildAgent makes the agent that a complete configuration describes. It
+// buildAgent makes the agent that a complete configuration describes, which
+// is to be recorded in a journal at that path. It
 // starts nothing and contacts nobody. Call release when the agent is not used
 // any more. Errors are CONFIGURATION.
-func buildAgent(c *config.Config) (agent *engine.Agent, release func(), err error) {
+func buildAgent(c *config.Config, journal string) (agent *engine.Agent, release func(), err error) {
 	m, err := buildModel(c.Model)
 	if err != nil {
 		return nil, nil, err
@@ -26,7 +27,11 @@ func buildAgent(c *config.Config) (agent *engine.Agent, release func(), err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	tools, release, err := buildTools(c)
+	protected, err := hostFiles(c, journal)
+	if err != nil {
+		return nil, nil, err
+	}
+	tools, release, err := buildTools(c, protected...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -22,6 +22,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            func(string) string
+	exposed        error // why programs may find keys in this process; nil: they do not
 }
 
 // Main runs one command line, args being what follows the program's name, and
@@ -30,11 +31,16 @@ type app struct {
 // command line that cannot be understood, 130 for an interrupt (SIGINT or
 // SIGTERM; a second one ends the process at once). Errors go to stderr as one
 // JSON object. Main takes over these signals and SIGPIPE of the process while
-// it runs, and is not for concurrent use.
+// it runs, and is not for concurrent use. Of the environment it only reads;
+// Process also hides it.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	return execute(args, &app{stdin: stdin, stdout: stdout, stderr: stderr, env: os.Getenv})
+}
+
+func execute(args []string, a *app) (code int) {
 	defer func() {
 		if v := recover(); v != nil {
-			code = exitCode(panicked(), stderr)
+			code = exitCode(panicked(), a.stderr)
 		}
 	}()
 	// A reader that closes our output ends the output and not a run that is
@@ -44,13 +50,12 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
 
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: os.Getenv}
 	root := a.rootCommand()
 	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	return exitCode(root.Execute(), stderr)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	return exitCode(root.Execute(), a.stderr)
 }
 
 // panicked is the error of a panic under way. It says where, and not what: a

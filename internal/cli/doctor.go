@@ -84,13 +84,30 @@ func (a *app) examine(ctx context.Context, flags journalFlags) []check {
 	}
 	checks = append(checks, checkConfig(c))
 	checks = append(checks, a.checkModel(c)...)
+	if a.exposed != nil {
+		checks = append(checks, check{Name: "keys", Status: checkNote, Detail: "programs that run_program starts may find the keys in this process: " + a.exposed.Error(),
+			Hint: "list run_program only where you trust the programs with the keys"})
+	}
 	checks = append(checks, checkWorkspace(c))
 	checks = append(checks, checkPrograms(c)...)
 	path := flags.db
 	if path == "" {
 		path = journalBeside(c.File)
 	}
-	return append(checks, checkJournal(ctx, path), a.checkTerminal())
+	return append(checks, checkJournal(ctx, path), checkProtection(c, path), a.checkTerminal())
+}
+
+// checkProtection says what the agent's tools reach of the host's own files.
+func checkProtection(c *config.Config, journal string) check {
+	if _, err := hostFiles(c, journal); err != nil {
+		return broken("protected", err)
+	}
+	out := check{Name: "protected", Status: checkOK, Detail: "the file tools reach neither the configuration nor the journal"}
+	if slices.Contains(c.Tools, config.RunProgram) {
+		out.Status, out.Detail = checkNote, out.Detail+"; programs that run_program starts can"
+		out.Hint = "allow only programs that you trust with them, or let them run as another user"
+	}
+	return out
 }
 
 func broken(name string, err error) check {

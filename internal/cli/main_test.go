@@ -35,7 +35,7 @@ func (c checked) Run() int {
 // it is holdfast, so that the scripts run real processes.
 func TestMain(m *testing.M) {
 	testscript.Main(checked{m}, map[string]func(){
-		"holdfast": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"holdfast": func() { os.Exit(Process(os.Args[1:])) },
 	})
 }
 

@@ -34,6 +34,35 @@ func journalBeside(file string) string {
 	return filepath.Join(filepath.Dir(file), ".holdfast", "journal.db")
 }
 
+// hostFiles are the paths that belong to the host and not to the agent, which
+// otherwise could rewrite its rules or its record: the configuration, the one
+// that is read by default, the script that answers, the journal with the files
+// that SQLite keeps beside it, and the folder of journals.
+func hostFiles(c *config.Config, journal string) ([]string, error) {
+	paths := []string{
+		filepath.Join(filepath.Dir(c.File), defaultConfig), filepath.Dir(journalBeside(c.File)),
+		journal, journal + "-wal", journal + "-shm", journal + "-journal",
+	}
+	if c.File != "" {
+		paths = append(paths, c.File)
+	}
+	if c.Model.Provider == config.Script {
+		paths = append(paths, c.Model.Name)
+	}
+	for i, p := range paths {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return nil, unnamedDirectory(err)
+		}
+		paths[i] = abs
+	}
+	return paths, nil
+}
+
+func unnamedDirectory(err error) error {
+	return &kernel.Error{Code: kernel.CodeConfiguration, Message: "the working directory cannot be named", Hint: "change to an existing directory", Err: err}
+}
+
 // readConfig reads the configuration file, or returns the default
 // configuration of the working directory.
 func (a *app) readConfig(flag string) (*config.Config, error) {
@@ -46,7 +75,7 @@ func (a *app) readConfig(flag string) (*config.Config, error) {
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the working directory cannot be named", Hint: "change to an existing directory", Err: err}
+		return nil, unnamedDirectory(err)
 	}
 	return config.Default(dir), nil
 }

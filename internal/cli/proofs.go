@@ -252,7 +252,18 @@ func proveFiles(ctx context.Context, dir string) error {
 		return err
 	}
 	defer release()
-	for _, path := range []string{"../outside.txt", outside, "link.txt", "a/../../outside.txt"} {
+	if err := outOfReach(ctx, tools, "../outside.txt", outside, "link.txt", "a/../../outside.txt"); err != nil {
+		return err
+	}
+	if text, err := os.ReadFile(outside); err != nil || string(text) != "untouched" {
+		return notHeld("a file outside the workspace was changed")
+	}
+	return nil
+}
+
+// outOfReach tries to read and to write each path.
+func outOfReach(ctx context.Context, tools *tool.Set, paths ...string) error {
+	for _, path := range paths {
 		for name, args := range map[string]map[string]string{
 			"read_file":  {"path": path},
 			"write_file": {"path": path, "content": "changed"},
@@ -263,13 +274,47 @@ func proveFiles(ctx context.Context, dir string) error {
 			}
 			t, _ := tools.Bind(name, tools.EffectOf(name, encoded))
 			out := tool.Border{}.Execute(ctx, t, tool.Call{ID: "call_1", Arguments: encoded})
-			if !out.IsError {
+			if !out.IsError || out.Facts.Disposition != kernel.DidNotHappen {
 				return notHeld("%s %s succeeds", name, path)
 			}
 		}
 	}
-	if text, err := os.ReadFile(outside); err != nil || string(text) != "untouched" {
-		return notHeld("a file outside the workspace was changed")
+	return nil
+}
+
+func proveProtection(ctx context.Context, dir string) error {
+	c := &config.Config{File: filepath.Join(dir, defaultConfig), Workspace: dir, Tools: []string{"read_file", "write_file"}}
+	journal := journalBeside(c.File)
+	if err := os.Mkdir(filepath.Dir(journal), 0o700); err != nil {
+		return err
+	}
+	for _, file := range []string{c.File, journal} {
+		if err := os.WriteFile(file, []byte("untouched"), 0o600); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(
+		os.Symlink(filepath.Dir(journal), filepath.Join(dir, "link")),
+		os.Link(journal, filepath.Join(dir, "copy.db")),
+	); err != nil {
+		return err
+	}
+	protected, err := hostFiles(c, journal)
+	if err != nil {
+		return err
+	}
+	tools, release, err := buildTools(c, protected...)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := outOfReach(ctx, tools, defaultConfig, ".holdfast/journal.db", ".holdfast/journal.db-wal", "link/journal.db", "copy.db"); err != nil {
+		return err
+	}
+	for _, file := range []string{c.File, journal} {
+		if text, err := os.ReadFile(file); err != nil || string(text) != "untouched" {
+			return notHeld("%s was changed", filepath.Base(file))
+		}
 	}
 	return nil
 }

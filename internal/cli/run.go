@@ -61,7 +61,11 @@ func (a *app) run(ctx context.Context, flags runFlags, question string) error {
 	if err := c.Complete(a.env); err != nil {
 		return err
 	}
-	agent, release, err := buildAgent(c)
+	path := flags.db
+	if path == "" {
+		path = journalBeside(c.File)
+	}
+	agent, release, err := buildAgent(c, path)
 	if err != nil {
 		return err
 	}
@@ -72,10 +76,6 @@ func (a *app) run(ctx context.Context, flags runFlags, question string) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 
-	path := flags.db
-	if path == "" {
-		path = journalBeside(c.File)
-	}
 	rt, err := holdfast.Open(ctx, holdfast.Options{File: path})
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func follow(ctx context.Context, eng engine.Engine, start engine.Start, see func
 	stop := context.AfterFunc(ctx, func() {
 		defer close(cancelled)
 		// The run may have stopped in this instant, which is as good.
-		_ = eng.Signal(rest, id, engine.Signal{Cancel: true, By: "operator", Reason: "interrupted"})
+		_ = eng.Signal(rest, id, engine.Signal{Kind: engine.SignalCancel, By: "operator", Reason: "interrupted"})
 	})
 	for u, err := range eng.Watch(rest, id, 0) {
 		if err != nil {

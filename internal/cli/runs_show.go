@@ -76,8 +76,12 @@ func (r *recorded) show(d *display) error {
 		if err != nil {
 			return err
 		}
+		c, err := engine.DecodeContent(rec.Kind, rec.Content)
+		if err != nil {
+			return err
+		}
 		d.printf("%3d %s ", rec.Seq, rec.At.Format("15:04:05.000"))
-		d.event(e, rec.Content)
+		d.event(e, c)
 	}
 	d.printf("\nconversation\n")
 	d.conversation(r.History)

@@ -37,6 +37,7 @@ func proofs() []proof {
 		{"policy: a call that no rule names is denied, and deny beats allow", provePolicy},
 		{"approval: without a person an ask is refused", proveApproval},
 		{"files: a path that leaves the workspace is refused", proveFiles},
+		{"files: the configuration and the journal belong to the host, under whatever name", proveProtection},
 		{"verdict: it comes from what was recorded, not from what the model says", proveVerdict},
 		{"journal: a run reads back from its file as it was, and its events alone rebuild it", proveJournal},
 		{"secrets: the key is in no output and not in the journal", proveSecrets},

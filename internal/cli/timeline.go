@@ -35,12 +35,8 @@ func (d *display) printf(format string, args ...any) {
 }
 
 // event writes the line of one event: the kernel's own rendering, and a look
-// at the content that came with it. A content that cannot be read is left out.
-func (d *display) event(e kernel.Event, content []byte) {
-	c, err := engine.DecodeContent(e.Kind(), content)
-	if err != nil {
-		c = engine.Content{}
-	}
+// at the content that came with it.
+func (d *display) event(e kernel.Event, c engine.Content) {
 	d.mu.Lock()
 	d.clues.note(e, c)
 	d.mu.Unlock()

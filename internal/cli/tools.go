@@ -13,10 +13,10 @@ func toolNames() []string {
 	return []string{"list_files", "multiply", "read_file", config.RunProgram, "write_file"}
 }
 
-// buildTools makes the tools that c lists, in that order. release closes what
-// they hold open.
-func buildTools(c *config.Config) (set *tool.Set, release func(), err error) {
-	w, err := files.Open(c.Workspace, files.Options{})
+// buildTools makes the tools that c lists, in that order. Those for files do
+// not reach the protected paths. release closes what they hold open.
+func buildTools(c *config.Config, protected ...string) (set *tool.Set, release func(), err error) {
+	w, err := files.Open(c.Workspace, files.Options{Protect: protected})
 	if err != nil {
 		return nil, nil, err
 	}
