@@ -1,5 +1,7 @@
 package kernel
 
+import "fmt"
+
 // end decides the run's stop. What is out is aborted; the run stops when
 // everything that may still have an effect has reported, every call is
 // answered and, where there is a verifier, its verdict is in.
@@ -82,8 +84,34 @@ func (m *machine) onDeadline() {
 	switch m.Phase {
 	case PhaseVerifying, PhaseDraining: // the answer, or the stop, came in time
 	default:
-		m.end(StopDeadline, "")
+		m.end(StopDeadline, m.underWay())
 	}
+}
+
+// underWay says what a run is doing, for the one who asks why it was not done.
+func (m *machine) underWay() string {
+	switch m.Phase {
+	case PhasePreparing:
+		return "while a request was prepared"
+	case PhaseRequesting:
+		return fmt.Sprintf("while the model was asked, turn %d", m.Turn)
+	case PhaseBackingOff:
+		return fmt.Sprintf("while waiting to ask the model again, turn %d", m.Turn)
+	}
+	if m.Cursor == len(m.Batch) {
+		return ""
+	}
+	c := &m.Batch[m.Cursor]
+	id := show(c.Call.ID, 80)
+	switch c.Stage {
+	case StageDeciding:
+		return "while policy was asked about call " + id
+	case StageAsking:
+		return "while a person was asked about call " + id
+	case StageRetrying:
+		return "while waiting to try call " + id + " again"
+	}
+	return "while call " + id + " ran"
 }
 
 func (m *machine) onCancelled(e Cancelled) error {

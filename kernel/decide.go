@@ -206,7 +206,7 @@ func (m *machine) onCallReturned(e CallReturned) error {
 	case m.Phase == PhaseDraining:
 		m.drain()
 	case e.Result.Status == StatusFatal:
-		m.Fatal = true
+		m.Fatal = e.Call
 		m.skipRest(StopFatal)
 		m.afterBatch()
 	default:
@@ -234,6 +234,9 @@ func (m *machine) commitResult(c *CallState, r *ResultFacts) {
 	c.Stage = StageAnswered
 	c.Cmd = 0
 	m.emit(Commit{What: CommitResult, Call: c.Call.ID, IsError: r.Status != StatusOK})
+	if r.Disposition == InDoubt {
+		m.warn("call " + show(c.Call.ID, 80) + " may have taken effect; its outcome is not known")
+	}
 	m.Repeat = m.Repeat.note(observation(c, r.Digest))
 	if r.Status == StatusOK {
 		if m.FirstBad == "" {
@@ -263,6 +266,10 @@ func (m *machine) next() {
 		m.Cursor = 0
 		m.ownBatch = false
 		m.prepare()
+	case StopFatal:
+		m.end(stop, "call "+show(m.Fatal, 80))
+	case StopDeadline:
+		m.end(stop, "between two turns")
 	case StopTokenLimit, StopCostLimit:
 		m.end(stop, "used up by the replies so far")
 	case StopRepeated:

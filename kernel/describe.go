@@ -36,7 +36,7 @@ func DescribeEvent(e Event) string {
 	case Verified:
 		return describeVerdict(e)
 	case TimerFired:
-		return fmt.Sprintf("%s timer fired", orElse(word(e.Timer), fmt.Sprint(e.Cmd)))
+		return describeTimer(e)
 	case Cancelled:
 		return "cancelled" + by(e.By) + colon(e.Reason)
 	case HostFailed:
@@ -69,6 +69,18 @@ func describeReply(e ModelReplied) string {
 		b.WriteString(" fault: " + show(e.Reply.Fault, 200))
 	}
 	return b.String()
+}
+
+func describeTimer(e TimerFired) string {
+	switch e.Timer {
+	case TimerDeadline:
+		return "the run's deadline has passed"
+	case TimerRetry:
+		return "waited; the request is sent again"
+	case TimerTool:
+		return "waited; the call is tried again"
+	}
+	return fmt.Sprintf("timer %d fired", e.Cmd)
 }
 
 func describeFailure(f *Failure) string {

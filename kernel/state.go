@@ -52,7 +52,7 @@ type State struct {
 	// The calls of the current turn, in order.
 	Batch  []CallState `json:"batch,omitempty"`
 	Cursor int         `json:"cursor,omitempty"` // first call that is not answered
-	Fatal  bool        `json:"fatal,omitempty"`
+	Fatal  string      `json:"fatal,omitempty"`  // the call that failed for good
 
 	Observations int                 `json:"observations"` // tool results so far
 	IDs          index[struct{}]     `json:"ids"`          // call ids of the run

