@@ -116,9 +116,12 @@ func (a *assembly) show(s string) {
 	}
 }
 
-// finish turns what arrived into a Reply. Blocks stand in the order in which
+// Usage returns what was reported so far.
+func (a *assembly) Usage() *kernel.Usage { return a.usage.neutral() }
+
+// Reply turns what arrived into a Reply. Blocks stand in the order in which
 // they began.
-func (a *assembly) finish() *model.Reply {
+func (a *assembly) Reply() *model.Reply {
 	blocks := make([]kernel.Block, 0, len(a.blocks))
 	for _, b := range a.blocks {
 		if !b.ended && !a.truncated() {

@@ -8,13 +8,16 @@ import (
 	"github.com/holdfast-run/holdfast/model/internal/transport"
 )
 
-const (
-	provider     = "anthropic"
-	officialHost = "api.anthropic.com"
-	officialBase = "https://" + officialHost
-	// version is the protocol that this package speaks.
-	version = "2023-06-01"
-)
+func wire() *transport.Wire {
+	const host = "api.anthropic.com"
+	return &transport.Wire{
+		Provider: "anthropic", Env: "ANTHROPIC",
+		Host: host, Base: "https://" + host, Path: "v1/messages",
+		KeyHeader: "X-Api-Key",
+		Header:    http.Header{"Anthropic-Version": {"2023-06-01"}}, // the protocol that this package speaks
+		Classify:  classify,
+	}
+}
 
 // officialTools are the limits of the official endpoint.
 func officialTools() transport.ToolLimits {
@@ -47,12 +50,15 @@ type Config struct {
 // Validate reports the first setting that cannot work, as CONFIGURATION with a
 // hint that names the environment variable, if there is one.
 func (c Config) Validate() error {
-	c = c.withDefaults()
-	s := transport.Settings{
-		Env: "ANTHROPIC", BaseURL: c.BaseURL, Key: c.Key, Name: c.Name, Profile: c.Profile,
-		MaxTokens: c.MaxTokens, MaxTokensCap: c.MaxTokensCap, ResponseCap: c.ResponseCap,
-	}
-	return s.Check()
+	s := c.settings()
+	return s.Check(wire())
+}
+
+// Cleartext tells whether the key would travel unencrypted to another host. That
+// is no fault, since a network may be trusted, but worth a warning.
+func (c Config) Cleartext() bool {
+	s := c.settings()
+	return s.Cleartext()
 }
 
 // String hides the key and the URL from every form of printing.
@@ -61,24 +67,12 @@ func (c Config) String() string { return "anthropic.Config{" + c.Name + "}" }
 // GoString hides the key and the URL from %#v.
 func (c Config) GoString() string { return c.String() }
 
-func (c Config) withDefaults() Config {
-	if c.BaseURL == "" {
-		c.BaseURL = officialBase
+// settings are those that all wires have, with defaults.
+func (c Config) settings() transport.Settings {
+	s := transport.Settings{
+		BaseURL: c.BaseURL, Key: c.Key, Name: c.Name, Profile: c.Profile, Stream: c.Stream,
+		MaxTokens: c.MaxTokens, MaxTokensCap: c.MaxTokensCap, ResponseCap: c.ResponseCap,
+		HTTPClient: c.HTTPClient, Now: c.Now,
 	}
-	if c.Profile == "" {
-		c.Profile = kernel.Strict
-	}
-	if c.MaxTokens == 0 {
-		c.MaxTokens = transport.DefaultTokens
-	}
-	if c.MaxTokensCap == 0 {
-		c.MaxTokensCap = transport.DefaultTokensCap
-	}
-	if c.ResponseCap == 0 {
-		c.ResponseCap = transport.DefaultResponseCap
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	return c
+	return s.WithDefaults(wire())
 }

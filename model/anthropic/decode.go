@@ -38,8 +38,8 @@ type piece struct {
 	StopReason  string          `json:"stop_reason"`
 }
 
-// readStream reads a streamed answer to its message_stop.
-func (a *assembly) readStream(r io.Reader) error {
+// ReadStream reads a streamed answer to its message_stop.
+func (a *assembly) ReadStream(r io.Reader) error {
 	for ev, err := range transport.Events(r) {
 		if err != nil {
 			return err
@@ -87,16 +87,8 @@ func (a *assembly) take(v *event) (whole bool, err error) {
 	return false, nil
 }
 
-// readPlain reads an answer that is one JSON value.
-func (a *assembly) readPlain(x *transport.Exchange) error {
-	data, err := x.ReadAll()
-	if err != nil {
-		return err
-	}
-	return a.plain(data)
-}
-
-func (a *assembly) plain(data []byte) error {
+// ReadPlain reads an answer that is one JSON value.
+func (a *assembly) ReadPlain(data []byte) error {
 	var v message
 	fault, err := transport.Decode(data, &v)
 	switch {

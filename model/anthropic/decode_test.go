@@ -321,12 +321,12 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(reply(`{"type":"tool_use","id":"t","name":"f","input":{"a":1}},{"type":"redacted_thinking","data":"x"}`, "tool_use")), false)
 	f.Add([]byte(`{"type":"error","error":7}`), false)
 	f.Fuzz(func(t *testing.T, data []byte, streamed bool) {
-		a := assembly{maker: provider}
+		a := assembly{maker: "anthropic"}
 		var err error
 		if streamed {
-			err = a.readStream(strings.NewReader(string(data)))
+			err = a.ReadStream(strings.NewReader(string(data)))
 		} else {
-			err = a.plain(data)
+			err = a.ReadPlain(data)
 		}
 		if err != nil {
 			var e *model.Error
@@ -335,7 +335,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		r := a.finish()
+		r := a.Reply()
 		if len(r.Message.Blocks) > maxBlocks {
 			t.Fatalf("%d blocks", len(r.Message.Blocks))
 		}

@@ -17,14 +17,14 @@ const empty = "(empty)"
 // included. A schema that is no JSON object is INVALID_ARGUMENT; with the strict
 // profile, a tool that the official endpoint refuses is CONFIGURATION.
 func (m *Model) EncodeHead(system string, tools []model.Tool) ([]byte, error) {
-	if m.cfg.Profile == kernel.Strict {
+	if m.endpoint.Info.Profile == kernel.Strict {
 		limits := officialTools()
 		if err := limits.Check(tools); err != nil {
 			return nil, err
 		}
 	}
-	b := transport.AppendString([]byte(`{"model":`), m.cfg.Name)
-	if m.cfg.Stream {
+	b := transport.AppendString([]byte(`{"model":`), m.endpoint.Info.Name)
+	if m.endpoint.Stream {
 		b = append(b, `,"stream":true`...)
 	}
 	if strings.TrimSpace(system) != "" {
@@ -90,7 +90,7 @@ func (m *Model) appendBlock(b []byte, role kernel.Role, block *kernel.Block) ([]
 		return appendText(separate(b), block.Text), nil
 	case block.Kind == kernel.BlockCall && role == kernel.RoleAssistant && block.Call != nil:
 		return appendCall(separate(b), block.Call)
-	case block.Private != nil && block.Private.Provider == m.maker && role == kernel.RoleAssistant:
+	case block.Private != nil && block.Private.Provider == m.endpoint.Maker && role == kernel.RoleAssistant:
 		if !json.Valid(block.Private.Data) {
 			return nil, transport.BadMessage("private reasoning of the history is no JSON")
 		}

@@ -204,8 +204,8 @@ func TestConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := model.Info{Provider: "anthropic", Name: "m", Profile: kernel.Strict, MaxTokens: 4096, MaxTokensCap: 16384}
-	if m.Info() != want || m.maker != "anthropic" {
-		t.Errorf("%+v, %s", m.Info(), m.maker)
+	if m.Info() != want || m.endpoint.Maker != "anthropic" {
+		t.Errorf("%+v, %s", m.Info(), m.endpoint.Maker)
 	}
 }
 

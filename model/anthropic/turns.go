@@ -35,7 +35,7 @@ func (m *Model) body(req *model.Request) ([][]byte, error) {
 	}
 	limit := req.MaxTokens
 	if limit <= 0 {
-		limit = m.cfg.MaxTokens
+		limit = m.endpoint.Info.MaxTokens
 	}
 	tail := []byte{}
 	if t.open != "" {

@@ -109,8 +109,11 @@ func (a *assembly) finished(reason string) {
 	a.stop = reason
 }
 
-// finish turns what arrived into a Reply.
-func (a *assembly) finish() *model.Reply {
+// Usage returns what was reported so far.
+func (a *assembly) Usage() *kernel.Usage { return a.usage }
+
+// Reply turns what arrived into a Reply.
+func (a *assembly) Reply() *model.Reply {
 	if !a.chosen {
 		a.blame("the reply has no choice")
 	}

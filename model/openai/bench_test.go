@@ -90,11 +90,11 @@ func BenchmarkDecodeStream2KB(b *testing.B) {
 	in := events(append(chunks, finish("stop"), done)...)
 	b.ReportAllocs()
 	for b.Loop() {
-		a := assembly{maker: provider}
-		if err := a.readStream(strings.NewReader(in)); err != nil {
+		a := assembly{maker: "openai"}
+		if err := a.ReadStream(strings.NewReader(in)); err != nil {
 			b.Fatal(err)
 		}
-		a.finish()
+		a.Reply()
 	}
 }
 

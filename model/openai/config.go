@@ -8,11 +8,15 @@ import (
 	"github.com/holdfast-run/holdfast/model/internal/transport"
 )
 
-const (
-	provider     = "openai"
-	officialHost = "api.openai.com"
-	officialBase = "https://" + officialHost + "/v1"
-)
+func wire() *transport.Wire {
+	const host = "api.openai.com"
+	return &transport.Wire{
+		Provider: "openai", Env: "OPENAI",
+		Host: host, Base: "https://" + host + "/v1", Path: "chat/completions",
+		KeyHeader: "Authorization", KeyPrefix: "Bearer ",
+		Classify: classify,
+	}
+}
 
 // officialTools are the limits of the official endpoint.
 func officialTools() transport.ToolLimits {
@@ -65,17 +69,20 @@ type Config struct {
 // Validate reports the first setting that cannot work, as CONFIGURATION with a
 // hint that names the environment variable, if there is one.
 func (c Config) Validate() error {
-	c = c.withDefaults()
-	switch c.LimitField {
+	switch c.withDefaults().LimitField {
 	case MaxCompletionTokens, MaxTokensField:
 	default:
 		return &kernel.Error{Code: kernel.CodeConfiguration, Message: "the limit field must be max_completion_tokens or max_tokens"}
 	}
-	s := transport.Settings{
-		Env: "OPENAI", BaseURL: c.BaseURL, Key: c.Key, Name: c.Name, Profile: c.Profile,
-		MaxTokens: c.MaxTokens, MaxTokensCap: c.MaxTokensCap, ResponseCap: c.ResponseCap,
-	}
-	return s.Check()
+	s := c.settings()
+	return s.Check(wire())
+}
+
+// Cleartext tells whether the key would travel unencrypted to another host. That
+// is no fault, since a network may be trusted, but worth a warning.
+func (c Config) Cleartext() bool {
+	s := c.settings()
+	return s.Cleartext()
 }
 
 // String hides the key and the URL from every form of printing.
@@ -84,30 +91,23 @@ func (c Config) String() string { return "openai.Config{" + c.Name + "}" }
 // GoString hides the key and the URL from %#v.
 func (c Config) GoString() string { return c.String() }
 
+// withDefaults fills in what this wire alone has.
 func (c Config) withDefaults() Config {
-	if c.BaseURL == "" {
-		c.BaseURL = officialBase
-	}
-	if c.Profile == "" {
-		c.Profile = kernel.Strict
-	}
-	if c.MaxTokens == 0 {
-		c.MaxTokens = transport.DefaultTokens
-	}
-	if c.MaxTokensCap == 0 {
-		c.MaxTokensCap = transport.DefaultTokensCap
-	}
-	if c.ResponseCap == 0 {
-		c.ResponseCap = transport.DefaultResponseCap
-	}
 	if c.LimitField == "" {
 		c.LimitField = MaxTokensField
-		if transport.Official(c.BaseURL, officialHost) {
+		if s := c.settings(); wire().Official(s.BaseURL) {
 			c.LimitField = MaxCompletionTokens
 		}
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	return c
+}
+
+// settings are those that all wires have, with defaults.
+func (c Config) settings() transport.Settings {
+	s := transport.Settings{
+		BaseURL: c.BaseURL, Key: c.Key, Name: c.Name, Profile: c.Profile, Stream: c.Stream,
+		MaxTokens: c.MaxTokens, MaxTokensCap: c.MaxTokensCap, ResponseCap: c.ResponseCap,
+		HTTPClient: c.HTTPClient, Now: c.Now,
+	}
+	return s.WithDefaults(wire())
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-run/holdfast/model/internal/transport"
 )
 
-// readStream reads a streamed answer to its end: [DONE], the usage that follows
+// ReadStream reads a streamed answer to its end: [DONE], the usage that follows
 // the finish reason, or the end of the stream once that reason was seen.
-func (a *assembly) readStream(r io.Reader) error {
+func (a *assembly) ReadStream(r io.Reader) error {
 	var in reader
 	for ev, err := range transport.Events(r) {
 		if err != nil {
@@ -52,16 +52,8 @@ func (a *assembly) broken(err error) error {
 	return err
 }
 
-// readPlain reads an answer that is one JSON value.
-func (a *assembly) readPlain(x *transport.Exchange) error {
-	data, err := x.ReadAll()
-	if err != nil {
-		return err
-	}
-	return a.plain(data)
-}
-
-func (a *assembly) plain(data []byte) error {
+// ReadPlain reads an answer that is one JSON value.
+func (a *assembly) ReadPlain(data []byte) error {
 	v, ok := transport.Parse(data)
 	if !ok {
 		if transport.EndsEarly(data) {

@@ -476,12 +476,12 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"message":{"content":[{"type":"text","text":"a"}],"tool_calls":[{"id":"c"}]},"finish_reason":"length"}]}`), false)
 	f.Add([]byte(`{"error":"x"}`), false)
 	f.Fuzz(func(t *testing.T, data []byte, streamed bool) {
-		a := assembly{maker: provider}
+		a := assembly{maker: "openai"}
 		var err error
 		if streamed {
-			err = a.readStream(strings.NewReader(string(data)))
+			err = a.ReadStream(strings.NewReader(string(data)))
 		} else {
-			err = a.plain(data)
+			err = a.ReadPlain(data)
 		}
 		if err != nil {
 			var e *model.Error
@@ -490,7 +490,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		r := a.finish()
+		r := a.Reply()
 		if len(r.Message.Blocks) > 2*maxCalls+5 {
 			t.Fatalf("%d blocks", len(r.Message.Blocks))
 		}

@@ -29,9 +29,9 @@ func (m *Model) body(req *model.Request) (transport.Pieces, error) {
 	}
 	limit := req.MaxTokens
 	if limit <= 0 {
-		limit = m.cfg.MaxTokens
+		limit = m.endpoint.Info.MaxTokens
 	}
-	tail := append([]byte(`],"`), m.cfg.LimitField...)
+	tail := append([]byte(`],"`), m.limitField...)
 	tail = append(tail, `":`...)
 	tail = strconv.AppendInt(tail, int64(limit), 10)
 	return &body{head: head, messages: messages, comma: []byte{','}, tail: append(tail, '}')}, nil
@@ -86,14 +86,14 @@ func (b *body) Piece(i int) []byte {
 // included. A schema that is no JSON object is INVALID_ARGUMENT; with the strict
 // profile, a tool that the official endpoint refuses is CONFIGURATION.
 func (m *Model) EncodeHead(system string, tools []model.Tool) ([]byte, error) {
-	if m.cfg.Profile == kernel.Strict {
+	if m.endpoint.Info.Profile == kernel.Strict {
 		limits := officialTools()
 		if err := limits.Check(tools); err != nil {
 			return nil, err
 		}
 	}
-	b := transport.AppendString([]byte(`{"model":`), m.cfg.Name)
-	if m.cfg.Stream {
+	b := transport.AppendString([]byte(`{"model":`), m.endpoint.Info.Name)
+	if m.endpoint.Stream {
 		b = append(b, `,"stream":true,"stream_options":{"include_usage":true}`...)
 	}
 	for i, t := range tools {
@@ -207,12 +207,12 @@ func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
 // appendReasoning replays reasoning_content to the server that made it, where
 // its profile demands that. Parts of a content array are never replayed.
 func (m *Model) appendReasoning(b []byte, msg *kernel.Message) []byte {
-	if !m.cfg.ReplayReasoning {
+	if !m.replayReasoning {
 		return b
 	}
 	for i := range msg.Blocks {
 		p := msg.Blocks[i].Private
-		if p == nil || p.Provider != m.maker || len(p.Data) == 0 || p.Data[0] != '"' || !json.Valid(p.Data) {
+		if p == nil || p.Provider != m.endpoint.Maker || len(p.Data) == 0 || p.Data[0] != '"' || !json.Valid(p.Data) {
 			continue
 		}
 		b = append(b, `,"reasoning_content":`...)

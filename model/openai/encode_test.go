@@ -112,8 +112,8 @@ func TestLimitField(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.cfg.LimitField != want {
-			t.Errorf("got %s, want %s", m.cfg.LimitField, want)
+		if m.limitField != want {
+			t.Errorf("got %s, want %s", m.limitField, want)
 		}
 	}
 	got := sent(t, question(), func(c *Config) { c.LimitField = MaxCompletionTokens })

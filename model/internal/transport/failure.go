@@ -11,6 +11,11 @@ import (
 	"github.com/holdfast-run/holdfast/model"
 )
 
+// Unfit is a request that cannot be written for its wire.
+func Unfit(err error) *model.Error {
+	return &model.Error{Kind: kernel.FailRequest, Message: "the request does not fit the wire: " + err.Error()}
+}
+
 // Cut is an answer that ended early.
 func Cut() *model.Error {
 	return &model.Error{Kind: kernel.FailCut, Message: "the answer ended early"}

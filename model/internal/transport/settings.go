@@ -1,15 +1,19 @@
 package transport
 
 import (
+	"cmp"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
 )
 
-// Bounds and defaults of the settings that the adapters share.
+// Bounds and defaults of the settings.
 const (
 	MinTokens          = 128
 	MaxTokens          = 16384
@@ -20,37 +24,65 @@ const (
 	maxTokensCap       = 1_000_000
 )
 
-// Settings are what the adapters' configurations have in common, defaults
-// applied.
+// Wire is what is fixed of a provider's wire.
+type Wire struct {
+	Provider  string      // "openai"
+	Env       string      // prefix of its environment variables: "OPENAI"
+	Host      string      // the provider's own
+	Base      string      // base URL at that host
+	Path      string      // of requests, below a base URL
+	KeyHeader string      // which header carries the key
+	KeyPrefix string      // what stands before the key in it
+	Header    http.Header // of every request, besides what all wires send
+	// Classify says what an error answer means, as in Client.
+	Classify func(status int, body []byte) *model.Error
+}
+
+// Settings are what a configuration says of a model, whatever its wire.
 type Settings struct {
-	Env          string // prefix of the environment variables: "OPENAI"
 	BaseURL      string
 	Key          string
 	Name         string
 	Profile      kernel.Profile
+	Stream       bool
 	MaxTokens    int
 	MaxTokensCap int
 	ResponseCap  int
+	HTTPClient   *http.Client // nil: one of the model's own
+	Now          func() time.Time
 }
 
-// Check reports the first setting that cannot work, as CONFIGURATION. No
-// message holds a value, since a value may be a key.
-func (s *Settings) Check() error {
+// WithDefaults returns the settings with those that are zero filled in.
+func (s Settings) WithDefaults(w *Wire) Settings {
+	s.BaseURL = cmp.Or(s.BaseURL, w.Base)
+	s.Profile = cmp.Or(s.Profile, kernel.Strict)
+	s.MaxTokens = cmp.Or(s.MaxTokens, DefaultTokens)
+	s.MaxTokensCap = cmp.Or(s.MaxTokensCap, DefaultTokensCap)
+	s.ResponseCap = cmp.Or(s.ResponseCap, DefaultResponseCap)
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	return s
+}
+
+// Check reports the first setting that cannot work, as CONFIGURATION. Defaults
+// were filled in. No message holds a value, since a value may be a key.
+func (s *Settings) Check(w *Wire) error {
 	u, err := url.Parse(s.BaseURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		return bad("the model's base URL is not an http or https URL", s.Env+"_BASE_URL")
+		return bad("the model's base URL is not an http or https URL", w.Env+"_BASE_URL")
 	}
 	if u.User != nil || u.Fragment != "" {
-		return bad("the model's base URL must not hold credentials or a fragment", s.Env+"_BASE_URL")
+		return bad("the model's base URL must not hold credentials or a fragment", w.Env+"_BASE_URL")
 	}
 	if s.Key == "" && !loopback(u.Hostname()) {
-		return bad("the model's key is missing", s.Env+"_API_KEY")
+		return bad("the model's key is missing", w.Env+"_API_KEY")
 	}
 	if strings.IndexFunc(s.Key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		return bad("the model's key holds a space, a line end or a character outside ASCII", s.Env+"_API_KEY")
+		return bad("the model's key holds a space, a line end or a character outside ASCII", w.Env+"_API_KEY")
 	}
 	if strings.TrimSpace(s.Name) == "" {
-		return bad("the model's name is missing", s.Env+"_MODEL")
+		return bad("the model's name is missing", w.Env+"_MODEL")
 	}
 	ranges := []struct {
 		name          string
@@ -83,9 +115,15 @@ func loopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// Endpoint appends path to the path of a base URL that passed Check, before
+// Cleartext tells whether the key would travel unencrypted to another host.
+func (s *Settings) Cleartext() bool {
+	u, err := url.Parse(s.BaseURL)
+	return err == nil && s.Key != "" && u.Scheme == "http" && !loopback(u.Hostname())
+}
+
+// requestURL appends path to the path of a base URL that passed Check, before
 // its query.
-func Endpoint(base, path string) string {
+func requestURL(base, path string) string {
 	u, err := url.Parse(base)
 	if err != nil {
 		return ""
@@ -93,19 +131,19 @@ func Endpoint(base, path string) string {
 	return u.JoinPath(path).String()
 }
 
-// Official tells whether base is at the host of the wire's own provider.
-func Official(base, officialHost string) bool {
+// Official tells whether base is at the provider's own host.
+func (w *Wire) Official(base string) bool {
 	u, err := url.Parse(base)
-	return err == nil && strings.EqualFold(u.Hostname(), officialHost)
+	return err == nil && strings.EqualFold(u.Hostname(), w.Host)
 }
 
-// Maker names who made private reasoning: the provider at its own host, and
+// maker names who made private reasoning: the provider at its own host, and
 // otherwise the provider's wire at the host that speaks it. Reasoning goes
 // back to its maker alone, and two compatible servers are two makers.
-func Maker(provider, base, officialHost string) string {
+func (w *Wire) maker(base string) string {
 	u, err := url.Parse(base)
-	if err != nil || Official(base, officialHost) {
-		return provider
+	if err != nil || w.Official(base) {
+		return w.Provider
 	}
-	return provider + "@" + strings.ToLower(u.Hostname())
+	return w.Provider + "@" + strings.ToLower(u.Hostname())
 }

@@ -8,9 +8,11 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
+func testWire() *Wire { return &Wire{Provider: "openai", Env: "OPENAI", Host: "api.openai.com"} }
+
 func good() Settings {
 	return Settings{
-		Env: "OPENAI", BaseURL: "https://example.com/v1", Key: "sk-secret", Name: "m", Profile: kernel.Strict,
+		BaseURL: "https://example.com/v1", Key: "sk-secret", Name: "m", Profile: kernel.Strict,
 		MaxTokens: 4096, MaxTokensCap: 16384, ResponseCap: 1_000_000,
 	}
 }
@@ -48,7 +50,7 @@ func TestCheck(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := good()
 			tt.change(&s)
-			err := s.Check()
+			err := s.Check(testWire())
 			if (err == nil) != (tt.hint == "-") {
 				t.Fatalf("got %v", err)
 			}
@@ -65,7 +67,23 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestEndpoint(t *testing.T) {
+func TestCleartext(t *testing.T) {
+	for base, want := range map[string]bool{
+		"http://example.com/v1": true, "http://192.168.1.7:8000": true, "http://127.0.0.1.example.com": true,
+		"https://example.com": false, "http://127.0.0.1:1": false, "http://[::1]:1": false, "http://localhost": false,
+	} {
+		s := good()
+		s.BaseURL = base
+		if s.Cleartext() != want {
+			t.Errorf("%s: %v", base, !want)
+		}
+		if s.Key = ""; s.Cleartext() {
+			t.Errorf("%s: no key travels", base)
+		}
+	}
+}
+
+func TestRequestURL(t *testing.T) {
 	tests := []struct{ base, want string }{
 		{"https://h/v1", "https://h/v1/a/b"},
 		{"https://h/v1/", "https://h/v1/a/b"},
@@ -73,8 +91,8 @@ func TestEndpoint(t *testing.T) {
 		{"https://h/v1?x=1", "https://h/v1/a/b?x=1"},
 	}
 	for _, tt := range tests {
-		if got := Endpoint(tt.base, "a/b"); got != tt.want {
-			t.Errorf("Endpoint(%q) = %q, want %q", tt.base, got, tt.want)
+		if got := requestURL(tt.base, "a/b"); got != tt.want {
+			t.Errorf("requestURL(%q) = %q, want %q", tt.base, got, tt.want)
 		}
 	}
 }
@@ -87,8 +105,8 @@ func TestMakerTellsServersApart(t *testing.T) {
 		{"https://Example.com/v1", "openai@example.com"},
 	}
 	for _, tt := range tests {
-		if got := Maker("openai", tt.base, "api.openai.com"); got != tt.want {
-			t.Errorf("Maker(%q) = %q, want %q", tt.base, got, tt.want)
+		if got := testWire().maker(tt.base); got != tt.want {
+			t.Errorf("maker(%q) = %q, want %q", tt.base, got, tt.want)
 		}
 	}
 }

@@ -1,0 +1,110 @@
+package transport
+
+import (
+	"context"
+	"io"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+)
+
+// Endpoint is one model at the end of a wire. It is safe for concurrent use; do
+// not change it.
+type Endpoint struct {
+	Info   model.Info
+	Stream bool   // streamed answers are asked for
+	Maker  string // of the private reasoning in its replies
+
+	// What knows the key is behind functions, which no print looks into.
+	post func(ctx context.Context, pieces Pieces, timeout time.Duration) (*Exchange, error)
+	idle func() // drops idle connections; nil where the HTTP client is the caller's
+}
+
+// Connect returns the endpoint that s describes, which passed Check. It
+// contacts nobody.
+func (w *Wire) Connect(s *Settings) *Endpoint {
+	h := http.Header{
+		"Content-Type":    {"application/json"},
+		"Accept":          {"application/json"},
+		"Accept-Encoding": {"identity"},
+	}
+	if s.Stream {
+		h.Set("Accept", "text/event-stream")
+	}
+	maps.Copy(h, w.Header)
+	if s.Key != "" {
+		h.Set(w.KeyHeader, w.KeyPrefix+s.Key)
+	}
+	c := &Client{
+		HTTP:     NewHTTP(s.HTTPClient),
+		URL:      requestURL(s.BaseURL, w.Path),
+		Header:   h,
+		Cap:      int64(s.ResponseCap),
+		Now:      s.Now,
+		Classify: w.Classify,
+	}
+	e := &Endpoint{
+		Info: model.Info{
+			Provider: w.Provider, Name: s.Name, Profile: s.Profile,
+			MaxTokens: s.MaxTokens, MaxTokensCap: s.MaxTokensCap,
+		},
+		Stream: s.Stream, Maker: w.maker(s.BaseURL), post: c.Post,
+	}
+	if s.HTTPClient == nil {
+		e.idle = c.HTTP.CloseIdleConnections
+	}
+	return e
+}
+
+// Close drops the idle connections of the endpoint's own HTTP client. It can
+// still be used.
+func (e *Endpoint) Close() {
+	if e.idle != nil {
+		e.idle()
+	}
+}
+
+// Assembly is a reply on its way, as one wire reads it.
+type Assembly interface {
+	// ReadStream reads a streamed answer to its end, ReadPlain a whole one.
+	ReadStream(r io.Reader) error
+	ReadPlain(data []byte) error
+	// Usage returns what was reported so far, or nil.
+	Usage() *kernel.Usage
+	// Reply returns what was read, to the end and without an error.
+	Reply() *model.Reply
+}
+
+// Call sends one request, once, and has its answer read. The error is of type
+// *model.Error.
+func (e *Endpoint) Call(ctx context.Context, pieces Pieces, timeout time.Duration, a Assembly) (*model.Reply, error) {
+	x, err := e.post(ctx, pieces, timeout)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	if err := e.read(x, a); err != nil {
+		failed := x.Failure(err)
+		failed.Usage = a.Usage()
+		return nil, failed
+	}
+	x.Drain()
+	reply := a.Reply()
+	reply.Size = x.Size()
+	return reply, nil
+}
+
+// read has the answer read in the form that it has, whatever was asked for.
+func (e *Endpoint) read(x *Exchange, a Assembly) error {
+	if x.Format == FormatEvents || x.Format == FormatUnknown && e.Stream {
+		return a.ReadStream(x)
+	}
+	data, err := x.ReadAll()
+	if err != nil {
+		return err
+	}
+	return a.ReadPlain(data)
+}
