@@ -259,7 +259,8 @@ steps:
 		}
 		k := &keyboard{t: t, person: master}
 		k.waitFor(prompt, 1)
-		if screen := k.seen.String(); !strings.Contains(screen, "write_file") || !strings.Contains(screen, `a\u202eb`) {
+		if screen := k.seen.String(); !strings.Contains(screen, "write_file") || !strings.Contains(screen, `a\u202eb`) ||
+			!strings.Contains(screen, "the run ends in ") {
 			t.Errorf("the question is %q", screen)
 		}
 		k.typeIn(tt.typed)
