@@ -116,7 +116,7 @@ func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
 		return nil, transport.BadMessage("a call of the history has no id or no name")
 	}
 	input := []byte("{}")
-	if c.Arguments != "" {
+	if strings.TrimSpace(c.Arguments) != "" {
 		var ok bool
 		if input, ok = transport.Object(c.Arguments); !ok {
 			return nil, transport.BadMessage("the arguments of a call of the history are no JSON object")

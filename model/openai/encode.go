@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
@@ -189,7 +190,7 @@ func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
 		return nil, transport.BadMessage("a call of the history has no id or no name")
 	}
 	arguments := []byte("{}")
-	if c.Arguments != "" {
+	if strings.TrimSpace(c.Arguments) != "" {
 		var ok bool
 		if arguments, ok = transport.Object(c.Arguments); !ok {
 			return nil, transport.BadMessage("the arguments of a call of the history are no JSON object")
