@@ -125,7 +125,10 @@ func TestNothingLeaks(t *testing.T) {
 	onEveryWire(t, func(t *testing.T, w wire) {
 		fail := stub.Status(400)
 		fail.Fail.Message = "body-do-not-show"
-		srv := serve(t, stub.Calls(stub.Call{ID: "a", Name: "note", Args: `{}`}), fail)
+		srv := serve(t, stub.Answer(stub.Reply{
+			Thinking: []stub.Thinking{{Text: "thought-do-not-show"}},
+			Calls:    []stub.Call{{ID: "a", Name: "note", Args: `{}`}},
+		}), fail)
 		a, _ := agent(t, w.model(t, srv, kernel.Strict))
 		j := memory.New()
 		rt, err := holdfast.Open(t.Context(), holdfast.Options{Journal: j})
@@ -141,6 +144,14 @@ func TestNothingLeaks(t *testing.T) {
 		records, err := j.Read(t.Context(), r.Head.Run, 0, 0)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for u, err := range rt.Watch(t.Context(), r.Head.Run, 0) {
+			if b, e := json.Marshal(u); err != nil || e != nil || strings.Contains(string(b), "thought") {
+				t.Errorf("a watcher sees %s, %v, %v", b, err, e)
+			}
+		}
+		if text := fmt.Sprintf("%v %+v %#v", r, r.History, r.History); strings.Contains(text, "thought") {
+			t.Error("the run prints its reasoning")
 		}
 		all, err := json.Marshal([]any{records, r.Outcome, r.Head})
 		if err != nil {

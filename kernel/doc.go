@@ -35,8 +35,9 @@
 //  4. The driver MUST have CallStarted accepted and committed before the
 //     effect of a RunTool begins, and MUST NOT run the tool when it is not: a
 //     start is refused after an abort, and after the deadline.
-//     After a restart it asks the state what is outstanding; a call that may
-//     have begun is handled by its effect class.
+//     After a restart, the commands of the replayed events that no event
+//     reports are outstanding; a call that may have begun is handled by its
+//     effect class.
 //  5. The driver MUST NOT let display, logging, tracing or an observer change
 //     an event.
 //  6. The driver MUST execute Commit commands in order and change the
