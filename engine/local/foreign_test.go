@@ -184,12 +184,12 @@ func TestRefusedStartDoesNotRun(t *testing.T) {
 	})
 	const deadline = 50 * time.Millisecond
 	late := time.After(2 * deadline) // the clock is what this test is about
-	j := &troubled{Journal: memory.New(), trouble: func(n int, append func() error) error {
+	j := &troubled{Journal: memory.New(), trouble: func(n int, commit func() error) error {
 		if n == 3 { // the decision on b
 			close(appending)
 			<-late
 		}
-		return append()
+		return commit()
 	}}
 	m := &script{steps: []step{calls(call("a", "pay", `{}`), call("b", "pay", `{}`))}}
 	r, err := open(t, j).Run(t.Context(), engine.Start{Question: "q", Agent: &engine.Agent{

@@ -20,7 +20,7 @@ type troubled struct {
 	journal.Journal
 	mu      sync.Mutex
 	n       int
-	trouble func(n int, append func() error) error
+	trouble func(n int, commit func() error) error
 }
 
 func (j *troubled) Append(ctx context.Context, e journal.Entry) error {
@@ -35,11 +35,11 @@ var errFull = &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the disk is
 
 // fullFrom fails every append from the n-th on.
 func fullFrom(first int) func(int, func() error) error {
-	return func(n int, append func() error) error {
+	return func(n int, commit func() error) error {
 		if n >= first {
 			return errFull
 		}
-		return append()
+		return commit()
 	}
 }
 
@@ -81,11 +81,11 @@ func TestWatchOfALostEnd(t *testing.T) {
 		var n counter
 		begun := make(chan struct{})
 		var watching sync.Once
-		j := &troubled{Journal: memory.New(), trouble: func(n int, append func() error) error {
+		j := &troubled{Journal: memory.New(), trouble: func(n int, commit func() error) error {
 			if n == 2 {
 				<-begun // so that the watcher is there
 			}
-			return fullFrom(first)(n, append)
+			return fullFrom(first)(n, commit)
 		}}
 		e := open(t, j)
 		id, err := e.Start(t.Context(), twoLooks(t, &n))
@@ -108,11 +108,11 @@ func TestWatchOfALostEnd(t *testing.T) {
 func TestJournalFailsOnce(t *testing.T) {
 	for bad := 2; bad <= appends; bad++ {
 		var n counter
-		j := &troubled{Journal: memory.New(), trouble: func(n int, append func() error) error {
+		j := &troubled{Journal: memory.New(), trouble: func(n int, commit func() error) error {
 			if n == bad {
 				return errFull
 			}
-			return append()
+			return commit()
 		}}
 		r, err := open(t, j).Run(t.Context(), twoLooks(t, &n))
 		if err != nil {
@@ -132,8 +132,8 @@ func TestJournalFailsOnce(t *testing.T) {
 func TestCommitReportLost(t *testing.T) {
 	for bad := 1; bad <= appends; bad++ {
 		var n counter
-		j := &troubled{Journal: memory.New(), trouble: func(n int, append func() error) error {
-			err := append()
+		j := &troubled{Journal: memory.New(), trouble: func(n int, commit func() error) error {
+			err := commit()
 			if n == bad {
 				return errFull
 			}
