@@ -2,7 +2,7 @@
 //
 // A [Tool] is one ability. A [Set] is a frozen choice of tools, the capability
 // snapshot that a request is made with: it checks the arguments of a call and
-// finds the tool that runs it. [Func] makes a Tool from a typed Go function. A
+// binds the tool that runs it. [Func] makes a Tool from a typed Go function. A
 // [Border] runs one call and turns everything that can come of it, a panic
 // included, into an [Outcome] that is fit for a model and a journal.
 package tool

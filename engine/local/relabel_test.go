@@ -42,17 +42,13 @@ func TestRelabelledTool(t *testing.T) {
 			pay.Effect(nil) // from now on it is another tool
 			return policy.Decision{Answer: kernel.Ask}, nil
 		}),
-		Approver: approving(func(a policy.Approval) { shown = a.Effect }),
+		Approver: approver(func(_ context.Context, a policy.Approval) (policy.Verdict, error) {
+			shown = a.Effect
+			return policy.Verdict{Approved: true, By: "ann"}, nil
+		}),
 	})
 	wantStop(t, r, kernel.StopAnswered, "")
 	if got := results(r); shown != kernel.Once || len(got) != 1 || !strings.Contains(got[0], "its outcome is unknown") {
 		t.Errorf("asked as %s, told %q", shown, got)
 	}
-}
-
-type approving func(policy.Approval)
-
-func (f approving) Approve(_ context.Context, a policy.Approval) (policy.Verdict, error) {
-	f(a)
-	return policy.Verdict{Approved: true, By: "ann"}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -113,5 +114,19 @@ func TestMainKeepsTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-planted-key")
 	if code := Main([]string{"version"}, strings.NewReader(""), io.Discard, io.Discard); code != exitOK || os.Getenv("OPENAI_API_KEY") != "sk-planted-key" {
 		t.Errorf("code %d, the key is %q", code, os.Getenv("OPENAI_API_KEY"))
+	}
+}
+
+// Where the keys could not be hidden, doctor says so.
+func TestDoctorTellsOfKeysThatShow(t *testing.T) {
+	dir := project(t, map[string]string{"holdfast.yaml": "tools: [multiply]\n"})
+	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, env: os.Getenv}
+	flags := journalFlags{config: filepath.Join(dir, "holdfast.yaml")}
+	for _, exposed := range []error{nil, errStat} {
+		a.exposed = exposed
+		told := slices.ContainsFunc(a.examine(t.Context(), flags), func(c check) bool { return c.Name == "keys" && c.Status == checkNote })
+		if told != (exposed != nil) {
+			t.Errorf("exposed %v: told %v", exposed, told)
+		}
 	}
 }
