@@ -120,7 +120,7 @@ func TestMainKeepsTheEnvironment(t *testing.T) {
 // Where the keys could not be hidden, doctor says so.
 func TestDoctorTellsOfKeysThatShow(t *testing.T) {
 	dir := project(t, map[string]string{"holdfast.yaml": "tools: [multiply]\n"})
-	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, env: os.Getenv}
+	a := &app{stdin: strings.NewReader(""), env: os.Getenv}
 	flags := journalFlags{config: filepath.Join(dir, "holdfast.yaml")}
 	for _, exposed := range []error{nil, errStat} {
 		a.exposed = exposed
