@@ -18,7 +18,7 @@ func (x *Execution) ask(c kernel.AskHuman) Task {
 	decided := func(v policy.Verdict) kernel.Event {
 		return kernel.ApprovalDecided{
 			At: at(), Cmd: c.Cmd, Call: c.Call.ID,
-			Approved: v.Approved, By: v.By, Reason: v.Reason, Digest: c.Digest,
+			Approved: v.Approved, By: kernel.Clip(v.By, 200), Reason: kernel.Clip(v.Reason, maxWords), Digest: c.Digest,
 		}
 	}
 	nobody := policy.Verdict{Reason: "nobody could be asked"}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -59,7 +60,8 @@ func refuse(d *kernel.CallDecided, err error) {
 	if !ok {
 		e = &kernel.Error{Code: kernel.CodeInvalidArgument, Message: err.Error()}
 	}
-	d.At, d.Answer, d.Code, d.Reason = at(), kernel.Invalid, e.Code, e.Message
+	d.At, d.Answer, d.Code, d.Reason = at(), kernel.Invalid, e.Code, kernel.Clip(e.Message, maxWords)
+	d.Key = ""
 }
 
 // unasked is the answer where policy gave none.
@@ -81,7 +83,7 @@ func (x *Execution) askPolicy(ctx context.Context, c kernel.DecideCall, d *kerne
 		return nil
 	}
 	decision, err := x.agent.Policy.Decide(ctx, x.policyRequest(c.Call, d.Effect))
-	d.Answer, d.Reason, d.Rule = decision.Answer, decision.Reason, decision.Rule
+	d.Answer, d.Reason, d.Rule = decision.Answer, kernel.Clip(decision.Reason, maxWords), kernel.Clip(decision.Rule, 200)
 	if d.Answer != kernel.Allow && d.Answer != kernel.Ask {
 		d.Answer = kernel.Deny
 	}
@@ -96,8 +98,13 @@ func (x *Execution) businessKey(t tool.Tool, c kernel.DecideCall, d *kernel.Call
 	defer x.contain("the tool's key", &err)
 	d.Keyed = true
 	d.Key, err = k.Key(x.toolCall(c.Call, c.Turn, 1, ""))
-	if err == nil && !utf8.ValidString(d.Key) {
+	switch {
+	case err != nil:
+		d.Key = ""
+	case !utf8.ValidString(d.Key):
 		err = errors.New("its key is not valid UTF-8")
+	case len(d.Key) > maxKey:
+		err = fmt.Errorf("its key has %d bytes; at most %d are allowed", len(d.Key), maxKey)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -13,6 +14,12 @@ import (
 // grace is how long code of the embedding program may take to return once its
 // context has ended. After that its command is reported without it.
 const grace = 2 * time.Second
+
+// Bounds of what code of the embedding program says, in bytes.
+const (
+	maxWords = 2000 // a reason, a finding
+	maxKey   = 1024 // a business key
+)
 
 // contain turns a panic of foreign code into an error. The stack goes to the
 // log alone, and the panic's own words nowhere: they may quote content.
@@ -74,3 +81,29 @@ func afterGrace(ctx context.Context, late func()) (stop func()) {
 		}
 	}
 }
+
+// quiet is a handler that lets no panic of a handler out: logging changes
+// nothing about a run.
+type quiet struct{ slog.Handler }
+
+// QuietLog returns a logger that writes to log's handler and never panics. A
+// nil log discards.
+func QuietLog(log *slog.Logger) *slog.Logger {
+	if log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(quiet{log.Handler()})
+}
+
+func (q quiet) Enabled(ctx context.Context, l slog.Level) (on bool) {
+	defer func() { _ = recover() }()
+	return q.Handler.Enabled(ctx, l)
+}
+
+func (q quiet) Handle(ctx context.Context, r slog.Record) (err error) {
+	defer func() { _ = recover() }()
+	return q.Handler.Handle(ctx, r)
+}
+
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+func (q quiet) WithGroup(name string) slog.Handler       { return quiet{q.Handler.WithGroup(name)} }

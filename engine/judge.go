@@ -34,7 +34,7 @@ func (x *Execution) verify(c kernel.Verify) Task {
 		if err := facts.supports(v); err != nil {
 			return unchecked(err.Error()), Content{}
 		}
-		e := kernel.Verified{At: at(), Cmd: c.Cmd, Verdict: kernel.VerdictNot, Finding: v.Finding, Evidence: v.Evidence}
+		e := kernel.Verified{At: at(), Cmd: c.Cmd, Verdict: kernel.VerdictNot, Finding: kernel.Clip(v.Finding, maxWords), Evidence: slices.Clone(v.Evidence)}
 		if v.Verified {
 			e.Verdict = kernel.VerdictTrue
 		}
@@ -48,8 +48,11 @@ type stored struct{ verify.Facts }
 // supports reports why a verdict does not count: every fact that it cites must
 // be stored, and true must cite one.
 func (f stored) supports(v verify.Verdict) error {
-	if v.Verified && len(v.Evidence) == 0 {
+	switch {
+	case v.Verified && len(v.Evidence) == 0:
 		return errors.New("the verifier named no evidence")
+	case len(v.Evidence) > len(f.Results)+1:
+		return errors.New("the verifier named more evidence than is stored")
 	}
 	for _, id := range v.Evidence {
 		known := id != "" && id == f.AnswerEvidence ||

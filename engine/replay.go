@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/holdfast-run/holdfast/journal"
@@ -114,7 +115,11 @@ func (r *Replay) evidence(seq int64) string { return r.Run + "/" + strconv.Forma
 
 // facts are what a verifier may look at now.
 func (r *Replay) facts() verify.Facts {
-	f := verify.Facts{Run: r.Run, Results: r.Results[:len(r.Results):len(r.Results)]}
+	f := verify.Facts{Run: r.Run, Results: slices.Clone(r.Results)}
+	for i := range f.Results { // the verifier's own, to keep or to change
+		f.Results[i].Arguments = slices.Clone(f.Results[i].Arguments)
+		f.Results[i].Data = slices.Clone(f.Results[i].Data)
+	}
 	if r.State.Answering {
 		f.Answer, f.AnswerEvidence = r.Answer, r.evidence(r.answered)
 	}

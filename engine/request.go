@@ -73,7 +73,7 @@ func failure(ctx context.Context, err error) kernel.Failure {
 	switch {
 	case errors.As(err, &e):
 		f.Kind, f.Status, f.RetryAfter, f.Usage = e.Kind, e.Status, e.RetryAfter, e.Usage
-		f.Detail = strings.ToValidUTF8(e.Message, "\uFFFD")
+		f.Detail = kernel.Clip(e.Message, maxWords)
 	case ctx.Err() != nil:
 		f.Kind = kernel.FailAborted
 	}

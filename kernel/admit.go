@@ -40,7 +40,7 @@ const (
 // so that the model can correct itself.
 func admit(r *ReplyFacts, turn int, profile Profile, ids index[struct{}]) ruling {
 	if r.Fault != "" {
-		return ruling{detail: clip(r.Fault, 200)}
+		return ruling{detail: Clip(r.Fault, 200)}
 	}
 	switch r.Stop {
 	case StopLength:
@@ -95,7 +95,7 @@ func admitBlocks(r *ReplyFacts) (text bool, fault string) {
 			}
 		case BlockRedacted, BlockReason:
 		default:
-			return false, fmt.Sprintf("a block of kind %.40q", clip(strings.TrimPrefix(string(b.Kind), "other:"), 200))
+			return false, fmt.Sprintf("a block of kind %.40q", Clip(strings.TrimPrefix(string(b.Kind), "other:"), 200))
 		}
 	}
 	if calls != len(r.Calls) {
@@ -108,7 +108,7 @@ func admitBlocks(r *ReplyFacts) (text bool, fault string) {
 // filter and refusal were dealt with before.
 func stopFault(stop StopReason, profile Profile, calls, text bool) string {
 	tolerant := profile == Tolerant
-	name := orElse(clip(strings.TrimPrefix(string(stop), "other:"), 40), "absent")
+	name := orElse(Clip(strings.TrimPrefix(string(stop), "other:"), 40), "absent")
 	switch {
 	case calls && (stop == StopCalls || tolerant):
 		return ""

@@ -115,7 +115,7 @@ func (m *machine) underWay() string {
 }
 
 func (m *machine) onCancelled(e Cancelled) error {
-	detail := clip(e.Reason, 500)
+	detail := Clip(e.Reason, 500)
 	switch m.Phase {
 	case PhaseDraining: // the run is already ending; its stop stays
 		m.Hurry = true
@@ -135,7 +135,7 @@ func (m *machine) onCancelled(e Cancelled) error {
 
 // onHostFailed stops at once: a host that cannot go on can wait for nothing.
 func (m *machine) onHostFailed(e HostFailed) error {
-	m.Ending = Ending{StopHostError, clip(string(e.Code)+colon(e.Detail), 500)}
+	m.Ending = Ending{StopHostError, Clip(string(e.Code)+colon(e.Detail), 500)}
 	m.blame("", LinkHarness)
 	if m.awaitsReport(m.Awaiting) {
 		m.Budget.hold(m.Awaiting)

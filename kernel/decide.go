@@ -111,7 +111,7 @@ func (m *machine) permit(c *CallState, e CallDecided) {
 	case e.Answer == Ask:
 		c.Stage = StageAsking
 		c.Cmd = m.number()
-		m.emit(AskHuman{Cmd: c.Cmd, Call: c.Call, Reason: clip(e.Reason, 2000), Digest: CallDigest(c.Call)})
+		m.emit(AskHuman{Cmd: c.Cmd, Call: c.Call, Reason: Clip(e.Reason, 2000), Digest: CallDigest(c.Call)})
 	default:
 		c.Stage = StageReady
 	}
@@ -140,7 +140,7 @@ func because(reason string) string {
 	if reason == "" {
 		return "."
 	}
-	return ": " + clip(reason, 2000)
+	return ": " + Clip(reason, 2000)
 }
 
 // advance answers and runs the calls of the batch, strictly in order, as far

@@ -214,9 +214,9 @@ func by(s string) string { return pick(s != "", " by "+show(s, 80), "") }
 // word shows a value of a closed set, which an event may not keep to.
 func word[S ~string](s S) string { return show(string(s), 40) }
 
-// clip makes s valid UTF-8 of at most n bytes, cut on a rune boundary and
+// Clip makes s valid UTF-8 of at most n bytes, cut on a rune boundary and
 // marked where it was cut. n is at least 4.
-func clip(s string, n int) string {
+func Clip(s string, n int) string {
 	s = repair(s)
 	if len(s) <= n {
 		return s
@@ -248,7 +248,7 @@ func repairAll(texts []string) []string {
 // show clips s for a screen: what could move the cursor, hide text or reverse
 // it is escaped.
 func show(s string, n int) string {
-	s = clip(s, n)
+	s = Clip(s, n)
 	if !strings.ContainsFunc(s, hidden) {
 		return s
 	}

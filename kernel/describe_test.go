@@ -49,7 +49,7 @@ func TestPrivateIsNotPrinted(t *testing.T) {
 func TestClip(t *testing.T) {
 	long := "a" + strings.Repeat("汉", 100) + "👨‍👩‍👧"
 	for n := 4; n < len(long)+4; n++ {
-		s := clip(long, n)
+		s := Clip(long, n)
 		if len(s) > n || !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) {
 			t.Fatalf("clip to %d: %q", n, s)
 		}
@@ -60,7 +60,7 @@ func TestClip(t *testing.T) {
 			t.Fatalf("clip to %d keeps %q", n, kept)
 		}
 	}
-	if got := clip("a\xffb\xfe\xfe", 100); got != "a\uFFFDb\uFFFD\uFFFD" {
+	if got := Clip("a\xffb\xfe\xfe", 100); got != "a\uFFFDb\uFFFD\uFFFD" {
 		t.Errorf("%q", got)
 	}
 }

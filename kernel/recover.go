@@ -62,7 +62,7 @@ func (m *machine) onContextFailed(e ContextFailed) error {
 	default:
 		return invalid(fmt.Sprintf("context fault %.40q", e.Fault))
 	}
-	m.end(stop, clip(e.Detail, 500))
+	m.end(stop, Clip(e.Detail, 500))
 	return nil
 }
 
@@ -214,7 +214,7 @@ func (f *Failure) cause() string {
 	if f.Kind == FailStatus {
 		return "request_error:" + strconv.Itoa(f.Status)
 	}
-	return clip(string(f.Kind), 40)
+	return Clip(string(f.Kind), 40)
 }
 
 func (m *machine) retry(f *Failure) {

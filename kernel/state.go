@@ -126,6 +126,6 @@ func (m *machine) warn(texts ...string) {
 		if t == "" || len(m.Warnings) == maxWarnings {
 			continue
 		}
-		m.Warnings = append(m.Warnings[:len(m.Warnings):len(m.Warnings)], clip(t, 500))
+		m.Warnings = append(m.Warnings[:len(m.Warnings):len(m.Warnings)], Clip(t, 500))
 	}
 }

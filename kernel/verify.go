@@ -44,7 +44,7 @@ func (m *machine) onVerified(e Verified) error {
 	m.Judged = true
 	m.Verdict = e.Verdict
 	m.Evidence = repairAll(e.Evidence)
-	m.Finding = clip(e.Finding, 2000)
+	m.Finding = Clip(e.Finding, 2000)
 	switch {
 	case m.Ending.Stop != "":
 		m.finish(m.Ending.Stop, m.Ending.Detail)

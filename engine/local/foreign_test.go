@@ -3,6 +3,7 @@ package local_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/engine/local"
 	"github.com/holdfast-run/holdfast/journal/memory"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
@@ -213,5 +215,76 @@ func TestConcurrentDecisions(t *testing.T) {
 			list = append(list, call(fmt.Sprint("c", i), "order", `{"n":1}`))
 		}
 		run(t, &engine.Agent{Model: &script{steps: []step{calls(list...), says("done")}}, Tools: tools(t, order), Policy: allowAll{}})
+	}
+}
+
+// loud is a logger's handler that panics.
+type loud struct{ slog.Handler }
+
+func (loud) Enabled(context.Context, slog.Level) bool  { return true }
+func (loud) Handle(context.Context, slog.Record) error { panic("sk-secret") }
+func (l loud) WithAttrs([]slog.Attr) slog.Handler      { return l }
+func (l loud) WithGroup(string) slog.Handler           { return l }
+
+// A journal and a logger that panic end the run, and not the process.
+func TestObserversThatPanic(t *testing.T) {
+	for bad := 1; bad <= 3; bad++ {
+		j := &troubled{Journal: memory.New(), trouble: func(n int, append func() error) error {
+			if n >= bad {
+				panic("sk-secret")
+			}
+			return append()
+		}}
+		e, err := local.New(local.Config{Journal: j, Log: slog.New(loud{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n counter
+		if _, err := e.Run(t.Context(), twoLooks(t, &n)); kernel.CodeOf(err) != kernel.CodeLocalStorage {
+			t.Errorf("the journal panics from append %d: %v", bad, err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What foreign code says is bounded before it is journaled, and what it is
+// given is its own to change.
+func TestForeignWordsAreBounded(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	ask := deciding(func(policy.Request) (policy.Decision, error) {
+		return policy.Decision{Answer: kernel.Ask, Reason: long, Rule: long}, nil
+	})
+	yes := approver(func(context.Context, policy.Approval) (policy.Verdict, error) {
+		return policy.Verdict{Approved: true, By: long, Reason: long}, nil
+	})
+	judge := verifier(func(f verify.Facts) (verify.Verdict, error) {
+		v := verify.Verdict{Finding: long}
+		for i := range f.Results {
+			f.Results[i].Evidence, f.Results[i].Text = "forged", "forged"
+			copy(f.Results[i].Arguments, "XX")
+		}
+		return v, nil
+	})
+	var n counter
+	j := memory.New()
+	m := &script{steps: []step{fails(model.Error{Kind: kernel.FailConnection, Message: long}), calls(call("a", "look", `{}`)), says("done")}}
+	r, err := open(t, j).Run(t.Context(), engine.Start{Question: "q", Agent: &engine.Agent{
+		Model: m, Tools: tools(t, n.tool("look")), Policy: ask, Approver: yes, Verifier: judge,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantStop(t, r, kernel.StopAnswered, "")
+	sameAsStored(t, j, r)
+	records, err := j.Read(t.Context(), r.Head.Run, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range records {
+		if len(rec.Payload) > 5000 {
+			t.Errorf("record %d (%s) has %d bytes", rec.Seq, rec.Kind, len(rec.Payload))
+		}
 	}
 }

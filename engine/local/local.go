@@ -42,10 +42,7 @@ func New(c Config) (*Engine, error) {
 	if c.Journal == nil {
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "an engine needs a journal"}
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	return &Engine{journal: c.Journal, log: c.Log, runs: map[string]*run{}, sessions: map[session]*run{}}, nil
+	return &Engine{journal: c.Journal, log: engine.QuietLog(c.Log), runs: map[string]*run{}, sessions: map[session]*run{}}, nil
 }
 
 // Start begins a run: see engine.Engine.
@@ -69,7 +66,7 @@ func (e *Engine) Run(ctx context.Context, s engine.Start) (*engine.Run, error) {
 	select {
 	case <-r.done:
 	case <-ctx.Done():
-		_ = r.signal(engine.Signal{Kind: engine.SignalCancel, Reason: "interrupted"}) // stopped by itself: as good
+		_ = r.signal(&engine.Signal{Kind: engine.SignalCancel, Reason: "interrupted"}) // stopped by itself: as good
 		<-r.done
 	}
 	if r.lost != nil {
@@ -184,7 +181,7 @@ func (e *Engine) Signal(ctx context.Context, id string, sig engine.Signal) error
 		return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the only signal is cancel"}
 	}
 	if r := e.live(id); r != nil {
-		return r.signal(sig)
+		return r.signal(&sig)
 	}
 	head, err := e.journal.Head(ctx, id)
 	if err != nil {
@@ -211,7 +208,7 @@ func (e *Engine) List(ctx context.Context, q journal.Query) ([]journal.Head, err
 func (e *Engine) Close() error {
 	for _, r := range e.shut() {
 		// One that has stopped by now is what was wanted.
-		go func() { _ = r.signal(engine.Signal{Kind: engine.SignalCancel, Reason: "the engine was closed"}) }()
+		go func() { _ = r.signal(&engine.Signal{Kind: engine.SignalCancel, Reason: "the engine was closed"}) }()
 	}
 	e.wg.Wait()
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -25,6 +26,8 @@ type run struct {
 	// that, once done is closed.
 	result *engine.Run
 	lost   *kernel.Error
+
+	wish atomic.Pointer[engine.Signal] // not yet taken up
 
 	mu      sync.Mutex // guards the rest
 	x       *engine.Execution
@@ -80,18 +83,27 @@ func preview(s string) string {
 	return s[:n]
 }
 
-// signal delivers a wish: RUN_STOPPED when the run has ended. It waits for a
-// commit that is under way. The kernel makes one cancel of many.
-func (r *run) signal(s engine.Signal) error {
+// signal delivers a wish: RUN_STOPPED when the run has ended. A wish that finds
+// a commit under way is taken up right behind it, before anything is executed.
+// The kernel makes one cancel of many.
+func (r *run) signal(s *engine.Signal) error {
+	r.wish.Store(s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !r.wish.CompareAndSwap(s, nil) {
+		return nil // taken up, or replaced by one that says the same
+	}
 	if r.closed {
 		return stopped()
 	}
-	if w := r.report(0, kernel.Cancelled{At: now(), By: s.By, Reason: s.Reason}, engine.Content{}); w != nil {
+	if w := r.report(0, cancelled(s), engine.Content{}); w != nil {
 		go r.carry(w)
 	}
 	return nil
+}
+
+func cancelled(s *engine.Signal) kernel.Event {
+	return kernel.Cancelled{At: now(), By: kernel.Clip(s.By, 200), Reason: kernel.Clip(s.Reason, 2000)}
 }
 
 func stopped() error {
@@ -159,6 +171,9 @@ func (r *run) report(cmd kernel.Seq, e kernel.Event, c engine.Content) *work {
 // next returns what follows from the last commit, and ends a run that has
 // stopped.
 func (r *run) next() *work {
+	if s := r.wish.Swap(nil); s != nil {
+		return r.report(0, cancelled(s), engine.Content{})
+	}
 	if r.x.State.Phase == kernel.PhaseStopped {
 		r.close()
 		return nil
@@ -281,7 +296,7 @@ func (r *run) flush(ctx context.Context) error {
 	if s.Outcome != nil {
 		head.State, head.Stop, head.Verified = journal.Stopped, s.Outcome.Stop, s.Outcome.Verified
 	}
-	err := r.eng.journal.Append(ctx, journal.Entry{Head: head, Records: r.pending})
+	err := r.append(ctx, journal.Entry{Head: head, Records: r.pending})
 	if err != nil && !r.landed(err) {
 		return err
 	}
@@ -290,6 +305,19 @@ func (r *run) flush(ctx context.Context) error {
 	r.pending = nil
 	r.feed.committed(r.x.Seq)
 	return nil
+}
+
+// append appends to a journal that may be the embedding program's own.
+func (r *run) append(ctx context.Context, e journal.Entry) (err error) {
+	defer r.containJournal(&err)
+	return r.eng.journal.Append(ctx, e)
+}
+
+func (r *run) containJournal(err *error) {
+	if p := recover(); p != nil {
+		r.eng.log.Error("panic contained", "run", r.id, "in", "the journal", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+		*err = &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the journal panicked"}
+	}
 }
 
 // landed reports whether an append that failed is in the journal all the same:
@@ -301,7 +329,11 @@ func (r *run) landed(err error) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastTry)
 	defer cancel()
-	head, err := r.eng.journal.Head(ctx, r.id)
+	var head journal.Head
+	func() {
+		defer r.containJournal(&err)
+		head, err = r.eng.journal.Head(ctx, r.id)
+	}()
 	return err == nil && head.LastSeq == r.x.Seq
 }
 

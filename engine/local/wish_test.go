@@ -1,0 +1,86 @@
+package local
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/journal/memory"
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/policy"
+	"github.com/holdfast-run/holdfast/tool"
+)
+
+type caller struct{}
+
+func (caller) Info() model.Info {
+	return model.Info{Provider: "test", Profile: kernel.Strict, MaxTokens: 1}
+}
+
+func (caller) Call(context.Context, *model.Request, func(model.Delta)) (*model.Reply, error) {
+	return &model.Reply{Stop: kernel.StopCalls, Message: kernel.Message{Role: kernel.RoleAssistant, Blocks: []kernel.Block{
+		{Kind: kernel.BlockCall, Call: &kernel.Call{ID: "a", Name: "pay", Arguments: "{}"}},
+	}}}, nil
+}
+
+// claims tells of the commit that claims a call, before it is done.
+type claims struct {
+	journal.Journal
+	claiming func()
+}
+
+func (c claims) Append(ctx context.Context, e journal.Entry) error {
+	for _, r := range e.Records {
+		if r.Kind == kernel.KindCallStarted {
+			c.claiming()
+		}
+	}
+	return c.Journal.Append(ctx, e)
+}
+
+// I3: a cancel that comes while a call's claim is committed is heeded before
+// the tool begins.
+func TestCancelDuringTheClaim(t *testing.T) {
+	ran := false
+	pay, err := tool.Func(tool.Spec{Name: "pay", Description: "Pays."}, func(context.Context, tool.Call, struct{}) (string, error) {
+		ran = true
+		return "paid", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := tool.NewSet(pay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := policy.NewRules([]policy.Rule{{Answer: kernel.Allow, Tool: "pay"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e *Engine
+	signalled := make(chan error, 1)
+	j := claims{memory.New(), func() {
+		go func() { signalled <- e.Signal(context.Background(), "r", engine.Signal{Kind: engine.SignalCancel}) }()
+		for e.live("r").wish.Load() == nil {
+			runtime.Gosched()
+		}
+	}}
+	if e, err = New(Config{Journal: j}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.Run(t.Context(), engine.Start{Run: "r", Question: "q", Agent: &engine.Agent{Model: caller{}, Tools: set, Policy: rules}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-signalled; err != nil {
+		t.Errorf("the cancel: %v", err)
+	}
+	answer := r.History[len(r.History)-1].Blocks[0].Text
+	if ran || r.Outcome.Stop != kernel.StopCancelled || !strings.Contains(answer, "not run") {
+		t.Errorf("ran %t, stop %s, answer %q", ran, r.Outcome.Stop, answer)
+	}
+}
