@@ -82,7 +82,11 @@ func NewExecution(env Env, s Start, prior []kernel.Message) (x *Execution, err e
 	}
 	x.system = prompt.System(s.Agent.Instructions, x.tools.Names())
 	if x.encode, _ = s.Agent.Model.(model.Encoder); x.encode != nil {
-		if x.head, err = x.encode.EncodeHead(x.system, x.defs); err != nil {
+		x.head, err = x.encode.EncodeHead(x.system, x.defs)
+		if kernel.CodeOf(err) == kernel.CodeConfiguration {
+			return nil, err // says what and where
+		}
+		if err != nil {
 			return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the model cannot express its instructions or tools: " + err.Error()}
 		}
 	}

@@ -229,11 +229,11 @@ func (l loud) WithGroup(string) slog.Handler           { return l }
 // A journal and a logger that panic end the run, and not the process.
 func TestObserversThatPanic(t *testing.T) {
 	for bad := 1; bad <= 3; bad++ {
-		j := &troubled{Journal: memory.New(), trouble: func(n int, append func() error) error {
+		j := &troubled{Journal: memory.New(), trouble: func(n int, commit func() error) error {
 			if n >= bad {
 				panic("sk-secret")
 			}
-			return append()
+			return commit()
 		}}
 		e, err := local.New(local.Config{Journal: j, Log: slog.New(loud{})})
 		if err != nil {

@@ -97,6 +97,7 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 		if !begun {
 			r.closed = true
 			e.forget(r)
+			e.wg.Done()
 		}
 	}()
 	var prior []kernel.Message
@@ -141,7 +142,6 @@ func (e *Engine) forget(r *run) {
 	delete(e.runs, r.id)
 	delete(e.sessions, r.session())
 	e.mu.Unlock()
-	e.wg.Done()
 }
 
 func (e *Engine) live(id string) *run {

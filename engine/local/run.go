@@ -401,7 +401,8 @@ func (r *run) close() {
 	if r.lost == nil {
 		r.result = r.x.Snapshot(r.head)
 	}
+	r.eng.forget(r) // first, so that whoever waited finds the session free
 	close(r.done)
 	r.feed.end(r.lost)
-	r.eng.forget(r)
+	r.eng.wg.Done()
 }
