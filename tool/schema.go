@@ -27,8 +27,8 @@ func compileSchema(raw json.RawMessage) (*schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema is %w", err)
 	}
-	if d, ok := doc["$schema"]; ok && d != draft2020 && d != draft2020+"#" {
-		return nil, errors.New("the schema must be of JSON Schema 2020-12")
+	if err := checkDialect(doc, map[string]bool{}); err != nil {
+		return nil, err
 	}
 	if doc["type"] != "object" {
 		return nil, errors.New(`the schema must say "type": "object"`)
@@ -52,17 +52,26 @@ func compileSchema(raw json.RawMessage) (*schema, error) {
 	if !isClosed(compiled) {
 		return nil, errors.New(`the schema must say "additionalProperties": false, so that the model can send no other arguments`)
 	}
+	if err := checkReferences(compiled); err != nil {
+		return nil, err
+	}
 	return &schema{compiled: compiled}, nil
 }
 
 // check validates args. Its error is INVALID_ARGUMENT in plain words.
 func (s *schema) check(args []byte) (err error) {
+	if len(args) > maxArguments {
+		return invalid(fmt.Sprintf("the arguments are over %d bytes", maxArguments))
+	}
 	v, err := parseObject(args)
 	if err != nil {
 		return invalid("the arguments are " + err.Error())
 	}
 	if name, found := identityName(v); found {
 		return invalid("unexpected arguments: " + showName(name))
+	}
+	if tooCostly(s.compiled, v) {
+		return invalid("the arguments are nested too deeply, or hold too much, for this tool's schema")
 	}
 	// The validator is other people's code on a model's input: what it cannot
 	// judge is not valid.
