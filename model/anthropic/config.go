@@ -28,7 +28,7 @@ func officialTools() transport.ToolLimits {
 // is its default; Name, and Key except at a loopback host, have none. Printing
 // a Config never shows the key or the URL.
 type Config struct {
-	BaseURL string `json:"-"` // without /v1; default https://api.anthropic.com; may hold a query, no credentials
+	BaseURL string `json:"-"` // with or without /v1; default https://api.anthropic.com; may hold a query, no credentials
 	Key     string `json:"-"` // visible ASCII
 	Name    string
 

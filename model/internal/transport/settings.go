@@ -128,6 +128,11 @@ func requestURL(base, path string) string {
 	if err != nil {
 		return ""
 	}
+	// A base that already ends in the path's first part is taken to mean it:
+	// https://host/v1 is what people write on either wire.
+	if first, rest, ok := strings.Cut(path, "/"); ok && strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/"+first) {
+		path = rest
+	}
 	return u.JoinPath(path).String()
 }
 

@@ -84,14 +84,21 @@ func TestCleartext(t *testing.T) {
 }
 
 func TestRequestURL(t *testing.T) {
-	tests := []struct{ base, want string }{
-		{"https://h/v1", "https://h/v1/a/b"},
-		{"https://h/v1/", "https://h/v1/a/b"},
-		{"https://h", "https://h/a/b"},
-		{"https://h/v1?x=1", "https://h/v1/a/b?x=1"},
+	tests := []struct{ base, path, want string }{
+		{base: "https://h/v1", want: "https://h/v1/a/b"},
+		{base: "https://h/v1/", want: "https://h/v1/a/b"},
+		{base: "https://h", want: "https://h/a/b"},
+		{base: "https://h/v1?x=1", want: "https://h/v1/a/b?x=1"},
+		{base: "https://h/v1", path: "v1/messages", want: "https://h/v1/messages"},
+		{base: "https://h/proxy/v1/", path: "v1/messages", want: "https://h/proxy/v1/messages"},
+		{base: "https://h/dev1", path: "v1/messages", want: "https://h/dev1/v1/messages"},
 	}
 	for _, tt := range tests {
-		if got := requestURL(tt.base, "a/b"); got != tt.want {
+		path := "a/b"
+		if tt.path != "" {
+			path = tt.path
+		}
+		if got := requestURL(tt.base, path); got != tt.want {
 			t.Errorf("requestURL(%q) = %q, want %q", tt.base, got, tt.want)
 		}
 	}
