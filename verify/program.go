@@ -23,7 +23,7 @@ type Program struct {
 	Program  string // the program's configured name
 	ExitCode int
 	// Stdout is the output to expect, compared byte for byte with what was
-	// recorded (as clean text: without escape sequences) once one trailing
+	// printed, escape sequences and carriage returns included, once one trailing
 	// newline is taken off both; nil: not looked at.
 	Stdout *string
 }

@@ -2,7 +2,11 @@
 
 package program
 
-import "github.com/holdfast-run/holdfast/tool"
+import (
+	"strings"
+
+	"github.com/holdfast-run/holdfast/tool"
+)
 
 // capture keeps the first and the last bytes of what is written to it, limit
 // of each. It is not safe for concurrent use.
@@ -37,14 +41,20 @@ func (c *capture) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// text returns clean text of at most size bytes, and how many bytes it lacks.
-func (c *capture) text(size int) (string, int64) {
+// text returns what was kept as as makes it, in at most size bytes, and how
+// many bytes that lacks.
+func (c *capture) text(size int, as func(string) string) (string, int64) {
 	tail := append(c.ring[c.next:len(c.ring):len(c.ring)], c.ring[:c.next]...)
 	omitted := c.total - int64(len(c.head)+len(tail))
 	if omitted == 0 {
-		return tool.Bound(tool.Clean(string(c.head)+string(tail)), size)
+		return tool.Bound(as(string(c.head)+string(tail)), size)
 	}
 	head, tail := tool.TrimCut(c.head, tail)
 	omitted = c.total - int64(len(head)+len(tail))
-	return tool.Excerpt(tool.Clean(string(head)), tool.Clean(string(tail)), omitted, size)
+	return tool.Excerpt(as(string(head)), as(string(tail)), omitted, size)
 }
+
+// valid keeps all that a program printed but bytes that are no text: unlike
+// clean text it holds what a carriage return would have overwritten, so that
+// nothing can be printed that reads as something else to a verifier.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

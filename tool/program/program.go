@@ -3,6 +3,9 @@
 // Package program is the tool run_program: it runs one of a configured set of
 // programs by its argument vector, without a shell.
 //
+// What a model is told of the output is clean text; the facts beside it hold
+// the output as it was printed, of which only invalid UTF-8 is replaced.
+//
 // A program runs in a process group of its own with a short environment (PATH,
 // HOME, LANG, LC_ALL, TMPDIR and TZ, as far as the host has them), without
 // standard input, and with bounded output. When it ends, by itself, by its

@@ -96,6 +96,11 @@ func execute(ctx context.Context, t testing.TB, tl tool.Tool, args string) (tool
 			t.Error("the elapsed time belongs to the facts alone")
 		}
 		kept.Elapsed = nil
+		if !utf8.ValidString(kept.Stdout + kept.Stderr) {
+			t.Errorf("the kept output is no text: %q, %q", kept.Stdout, kept.Stderr)
+		}
+		// Clean text is as it was printed.
+		kept.Stdout, kept.Stderr, kept.Omitted = told.Stdout, told.Stderr, told.Omitted
 		if told != kept {
 			t.Errorf("told %+v, kept %+v", told, kept)
 		}
@@ -465,6 +470,40 @@ func TestOutputIsClean(t *testing.T) {
 	if !json.Valid([]byte(o.Text)) {
 		t.Errorf("text %q", o.Text)
 	}
+}
+
+// What is told is clean; what verifiers get is all that was printed, so that no
+// carriage return and no escape sequence can hide a part of it.
+func TestFactsHoldTheOutputAsItWasPrinted(t *testing.T) {
+	c := sh(`printf 'the answer is 41, NOT 42\r42\n\377'; printf '\033[8mhidden\033[0m\r' >&2`)
+	o, told := execute(t.Context(), t, newTool(t, c), main)
+	kept := keptOf(t, o)
+	if told.Stdout != "42\n\ufffd" || kept.Stdout != "the answer is 41, NOT 42\r42\n\ufffd" {
+		t.Errorf("told %q, kept %q", told.Stdout, kept.Stdout)
+	}
+	if told.Stderr != "hidden" || kept.Stderr != "\x1b[8mhidden\x1b[0m\r" {
+		t.Errorf("told %q, kept %q", told.Stderr, kept.Stderr)
+	}
+}
+
+// Control characters cost six bytes each in JSON: the facts still fit.
+func TestFactsAreBounded(t *testing.T) {
+	c := sh(`head -c 200000 /dev/zero | tr '\0' '\033' | tee /dev/stderr`)
+	c.MaxOutput = 128 << 10
+	o, _ := execute(t.Context(), t, newTool(t, c), main)
+	kept := keptOf(t, o)
+	if len(o.Warnings) > 0 || len(kept.Stdout) < 64<<10 || !strings.Contains(kept.Stdout, " bytes omitted]") || kept.Omitted < 200_000 {
+		t.Errorf("%q: %d bytes of output kept, %d omitted", o.Warnings, len(kept.Stdout), kept.Omitted)
+	}
+}
+
+func keptOf(t *testing.T, o tool.Outcome) report {
+	t.Helper()
+	var kept report
+	if err := json.Unmarshal(o.Data, &kept); err != nil {
+		t.Fatalf("%v: %d bytes of facts", err, len(o.Data))
+	}
+	return kept
 }
 
 // Report A28: the head and the tail end between characters.

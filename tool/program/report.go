@@ -3,6 +3,7 @@
 package program
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os/exec"
@@ -27,10 +28,33 @@ type report struct {
 	Note        string `json:"note,omitempty"`
 }
 
-// facts are what verifiers and screens get.
+// facts are what verifiers and screens get: the output as it was printed.
 type facts struct {
 	report
 	ElapsedMS int64 `json:"elapsed_ms"`
+}
+
+// maxFacts bounds facts, in bytes: a larger result loses them at the border.
+const maxFacts = 1 << 20
+
+// print fills in the output in at most size bytes of each.
+func (r *report) print(x *execution, size int, as func(string) string) {
+	var omittedOut, omittedErr int64
+	r.Stdout, omittedOut = x.stdout.text(size, as)
+	r.Stderr, omittedErr = x.stderr.text(size, as)
+	r.Omitted = omittedOut + omittedErr
+}
+
+// factsOf encodes the facts of a run whose report is r. Control characters take
+// six bytes each there, so that of much output full of them less is kept.
+func (p *programs) factsOf(r report, x *execution) (json.RawMessage, error) {
+	for size := p.config.MaxOutput; ; size /= 2 {
+		r.print(x, size, valid)
+		data, err := tool.Encode(facts{r, x.elapsed.Milliseconds()})
+		if err != nil || len(data) <= maxFacts {
+			return data, err
+		}
+	}
 }
 
 // report turns a run into a result. A program that ended by itself is a
@@ -41,10 +65,7 @@ func (p *programs) report(name string, entry Entry, x execution) (tool.Result, e
 		Program: name, ExitCode: x.exitCode, Signal: x.signal,
 		TimedOut: x.ended == byTime, Interrupted: x.ended == byCaller,
 	}
-	var omittedOut, omittedErr int64
-	r.Stdout, omittedOut = x.stdout.text(p.config.MaxOutput)
-	r.Stderr, omittedErr = x.stderr.text(p.config.MaxOutput)
-	r.Omitted = omittedOut + omittedErr
+	r.print(&x, p.config.MaxOutput, tool.Clean)
 
 	failure := &tool.Error{} // its disposition is left to the class of the call
 	switch x.ended {
@@ -65,7 +86,7 @@ func (p *programs) report(name string, entry Entry, x execution) (tool.Result, e
 	if err != nil {
 		return tool.Result{}, &tool.Error{Message: "the program's report has no JSON form", Err: err}
 	}
-	data, err := tool.Encode(facts{r, x.elapsed.Milliseconds()})
+	data, err := p.factsOf(r, &x)
 	if err != nil {
 		return tool.Result{}, &tool.Error{Message: "the program's report has no JSON form", Err: err}
 	}
