@@ -53,7 +53,7 @@ func (p *programs) execute(ctx context.Context, argv []string, timeout time.Dura
 	own, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	begun := time.Now()
-	if err := cmd.Start(); err != nil {
+	if err := p.start(cmd); err != nil {
 		return x, err
 	}
 	g := &group{leader: cmd.Process.Pid}
@@ -62,24 +62,35 @@ func (p *programs) execute(ctx context.Context, argv []string, timeout time.Dura
 		defer close(done)
 		g.reap(cmd)
 	}()
-	if !waitFor(done, own.Done()) {
-		g.end(p.config.Grace, done)
+	if !waitFor(done, own.Done(), p.closed) {
 		x.ended = byTime
-		if errors.Is(ctx.Err(), context.Canceled) {
+		if own.Err() == nil || errors.Is(ctx.Err(), context.Canceled) {
 			x.ended = byCaller
 		}
+		g.end(p.config.Grace, done, p.closed)
 	}
 	x.elapsed = time.Since(begun)
 	x.settle(cmd.ProcessState)
 	return x, nil
 }
 
+// start starts cmd unless the tool is closed.
+func (p *programs) start(cmd *exec.Cmd) error {
+	select {
+	case <-p.closed:
+		return os.ErrClosed
+	default:
+		return cmd.Start()
+	}
+}
+
 // waitFor reports whether done came, or came too, when it stops waiting.
-func waitFor(done, giveUp <-chan struct{}) bool {
+func waitFor(done, giveUp, closed <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true
 	case <-giveUp:
+	case <-closed:
 	}
 	select {
 	case <-done:
@@ -108,8 +119,9 @@ type group struct {
 	over   bool // the number may belong to another group by now
 }
 
-// end asks the group to end, and after the grace makes it.
-func (g *group) end(grace time.Duration, done <-chan struct{}) {
+// end asks the group to end, and after the grace, or once the tool is closed,
+// makes it.
+func (g *group) end(grace time.Duration, done, closed <-chan struct{}) {
 	g.signal(syscall.SIGTERM)
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
@@ -117,6 +129,7 @@ func (g *group) end(grace time.Duration, done <-chan struct{}) {
 	case <-done:
 		return
 	case <-timer.C:
+	case <-closed:
 	}
 	g.signal(syscall.SIGKILL)
 	<-done

@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -79,7 +80,9 @@ type Entry struct {
 }
 
 // New returns the tool run_program{program, args?}, or CONFIGURATION. It is a
-// tool.Classifier: a call has the class of its program.
+// tool.Classifier: a call has the class of its program. It is an io.Closer too:
+// Close kills what is running at once, without the grace, and lets nothing more
+// start. It does not wait, never fails, and may be called more than once.
 func New(c Config) (tool.Tool, error) {
 	c, err := c.complete()
 	if err != nil {
@@ -90,7 +93,7 @@ func New(c Config) (tool.Tool, error) {
 	if err != nil {
 		return nil, configuration("the programs have no schema: " + err.Error())
 	}
-	p := &programs{config: c, env: environment()}
+	p := &programs{config: c, env: environment(), closed: make(chan struct{})}
 	t, err := tool.Func(tool.Spec{
 		Name:         Name,
 		Description:  description,
@@ -238,6 +241,14 @@ type programs struct {
 	tool.Tool
 	config Config
 	env    []string
+	close  sync.Once
+	closed chan struct{}
+}
+
+// Close ends what runs and the tool.
+func (p *programs) Close() error {
+	p.close.Do(func() { close(p.closed) })
+	return nil
 }
 
 type arguments struct {

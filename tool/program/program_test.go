@@ -321,6 +321,34 @@ func TestCancelEndsTheTree(t *testing.T) {
 	w.ended()
 }
 
+// Whoever closes the tool waits for nobody: the tree is killed, also while it
+// ignores what it was asked, and nothing starts after that.
+func TestCloseEndsTheTree(t *testing.T) {
+	w := newWatch(t)
+	c := sh(`trap "" TERM; ` + w.stubborn())
+	c.Programs["main"] = program.Entry{Argv: c.Programs["main"].Argv, Timeout: time.Minute}
+	tl := newTool(t, c)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		o, r := execute(t.Context(), t, tl, main)
+		if !r.Interrupted || r.TimedOut || r.Stdout != "begun\n" || o.Facts.Code != kernel.CodeCancelled || o.Facts.Disposition != kernel.InDoubt {
+			t.Errorf("%+v", o)
+		}
+	}()
+	w.started()
+	for range 2 {
+		if err := tl.(io.Closer).Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	<-done
+	w.ended()
+	if o, _ := execute(t.Context(), t, tl, main); o.Facts.Code != kernel.CodeCancelled || o.Facts.Disposition != kernel.DidNotHappen {
+		t.Errorf("after the end: %+v", o)
+	}
+}
+
 // A program that ends well when asked to has the grace to do it.
 func TestGraceIsGiven(t *testing.T) {
 	w := newWatch(t)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"os"
 	"os/exec"
 	"strconv"
 	"syscall"
@@ -108,6 +109,8 @@ func explainStart(name string, err error) error {
 	why := "it cannot be executed"
 	var errno syscall.Errno
 	switch {
+	case errors.Is(err, os.ErrClosed):
+		e.Code, why = kernel.CodeCancelled, "the tool is closed"
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		e.Code, why = kernel.CodeNotFound, "no such program on this machine"
 	case errors.As(err, &errno):
