@@ -37,15 +37,14 @@ func (a *assembly) role(role string) {
 	}
 }
 
-func (a *assembly) stopped(reason string) {
-	if reason == "" {
-		return
+func (a *assembly) stopped(given reasons) {
+	for _, reason := range given {
+		if a.stop != "" && a.stop != reason {
+			a.blame("the reply has two stop reasons")
+			return
+		}
+		a.stop = reason
 	}
-	if a.stop != "" && a.stop != reason {
-		a.blame("the reply has two stop reasons")
-		return
-	}
-	a.stop = reason
 }
 
 // start begins a block.

@@ -12,7 +12,7 @@ type message struct {
 	Type       string          `json:"type"`
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"`
-	StopReason string          `json:"stop_reason"`
+	StopReason reasons         `json:"stop_reason"`
 	Usage      json.RawMessage `json:"usage"`
 	Error      *problem        `json:"error"`
 }
@@ -35,7 +35,21 @@ type piece struct {
 	PartialJSON json.RawMessage `json:"partial_json"` // of JSON
 	Thinking    json.RawMessage `json:"thinking"`
 	Signature   string          `json:"signature"`
-	StopReason  string          `json:"stop_reason"`
+	StopReason  reasons         `json:"stop_reason"`
+}
+
+// reasons are all the stop reasons that one value was given: that a reply was
+// cut must not get lost because another reason follows.
+type reasons []string
+
+// UnmarshalJSON adds one. null is none.
+func (r *reasons) UnmarshalJSON(data []byte) error {
+	var reason string
+	if err := json.Unmarshal(data, &reason); err != nil || reason == "" {
+		return err
+	}
+	*r = append(*r, reason)
+	return nil
 }
 
 // ReadStream reads a streamed answer to its message_stop.

@@ -207,6 +207,21 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
+// That a reply was cut does not get lost because the same object says more.
+func TestTruncatedAndMore(t *testing.T) {
+	for more, fault := range map[string]string{`null`: "", `"max_tokens"`: "", `"end_turn"`: "two stop reasons"} {
+		twice := `"stop_reason":"max_tokens","stop_reason":` + more
+		r, _, err := stream(t, begun, `{"type":"message_delta","delta":{`+twice+`},"usage":{"output_tokens":1}}`, whole)
+		if err != nil || r.Stop != kernel.StopLength || !strings.Contains(r.Fault, fault) || (fault == "") != (r.Fault == "") {
+			t.Errorf("streamed, %s: %+v, %v", more, r, err)
+		}
+		r, _, err = plain(t, `{"type":"message","role":"assistant","content":[{"type":"text","text":"a"}],`+twice+`}`)
+		if err != nil || r.Stop != kernel.StopLength || !strings.Contains(r.Fault, fault) || (fault == "") != (r.Fault == "") {
+			t.Errorf("plain, %s: %+v, %v", more, r, err)
+		}
+	}
+}
+
 // Report A05: before message_stop, a reply is not whole.
 func TestCut(t *testing.T) {
 	for _, list := range [][]string{

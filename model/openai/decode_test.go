@@ -369,10 +369,17 @@ func TestContradictions(t *testing.T) {
 		`{"choices":[{"message":{"content":"a"}},{"message":{"content":"b"}}]}`:      "more than one choice",
 		`{"choices":[{"index":1,"message":{"content":"b"},"finish_reason":"stop"}]}`: "more than one choice",
 		`{"choices":[]}`: "no choice",
-		`{"choices":[{"message":{"content":7},"finish_reason":"stop"}]}`:               "neither text nor parts",
-		`{"choices":[{"message":{"content":["x"]},"finish_reason":"stop"}]}`:           "wrong type",
-		`{"choices":[{"message":"hi","finish_reason":"stop"}]}`:                        "wrong type",
-		`{"choices":[{"message":{"content":"a"},"finish_reason":["` + secret + `"]}]}`: "wrong type",
+		// What was said first must not get lost, that the reply was cut in particular.
+		`{"choices":[{"message":{"content":"a"},"finish_reason":"length","finish_reason":null}]}`:                                              "twice: finish_reason",
+		`{"choices":[{"message":{"content":"a"},"finish_reason":"length","finish_reason":"stop"}]}`:                                            "twice: finish_reason",
+		`{"choices":[{"message":{"content":"a"},"finish_reason":"length"}],"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`:    "twice: choices",
+		`{"choices":[{"message":{"content":"a"},"message":{"content":"b"},"finish_reason":"stop"}]}`:                                           "twice: message",
+		`{"choices":[{"delta":{"content":"a"},"delta":{"content":"b"},"finish_reason":"stop"}]}`:                                               "twice: delta",
+		`{"choices":[{"message":{"tool_calls":[{"id":"c","function":{"name":"f"}}],"tool_calls":null,"content":"a"},"finish_reason":"stop"}]}`: "twice: tool_calls",
+		`{"choices":[{"message":{"content":7},"finish_reason":"stop"}]}`:                                                                       "neither text nor parts",
+		`{"choices":[{"message":{"content":["x"]},"finish_reason":"stop"}]}`:                                                                   "wrong type",
+		`{"choices":[{"message":"hi","finish_reason":"stop"}]}`:                                                                                "wrong type",
+		`{"choices":[{"message":{"content":"a"},"finish_reason":["` + secret + `"]}]}`:                                                         "wrong type",
 	} {
 		r, _, err := plain(t, body)
 		if err != nil || !strings.Contains(r.Fault, fault) || strings.Contains(r.Fault, secret) {

@@ -58,6 +58,7 @@ func (r *reader) read(v transport.Value) *answer {
 	for name, m := range v.Members {
 		switch string(name) {
 		case "choices":
+			r.once(choices, "choices")
 			choices = m
 		case "usage":
 			r.answer.usage = m
@@ -78,6 +79,15 @@ func (r *reader) read(v transport.Value) *answer {
 func (r *reader) wrong(field string) {
 	if r.answer.fault == "" {
 		r.answer.fault = "a field of the reply has the wrong type: " + field
+	}
+}
+
+// once notes a member that is there twice, when before is what came first:
+// which of the two the provider meant is not for this side to decide. null says
+// nothing.
+func (r *reader) once(before transport.Value, field string) {
+	if !before.Null() && r.answer.fault == "" {
+		r.answer.fault = "a field of the reply is there twice: " + field
 	}
 }
 
@@ -142,6 +152,7 @@ func (r *reader) choices(v transport.Value) {
 
 func (r *reader) choice(v transport.Value) (c choice) {
 	r.object(v, "choice")
+	var message, delta, reason transport.Value
 	for name, m := range v.Members {
 		switch string(name) {
 		case "index":
@@ -150,18 +161,25 @@ func (r *reader) choice(v transport.Value) (c choice) {
 				r.wrong("index")
 			}
 		case "message":
-			c.message = r.delta(m, "message")
+			r.once(message, "message")
+			message = m
 		case "delta":
-			c.delta = r.delta(m, "delta")
+			r.once(delta, "delta")
+			delta = m
 		case "finish_reason":
-			c.finishReason = r.text(m, "finish_reason")
+			r.once(reason, "finish_reason")
+			reason = m
 		}
 	}
+	c.message = r.delta(message, "message")
+	c.delta = r.delta(delta, "delta")
+	c.finishReason = r.text(reason, "finish_reason")
 	return c
 }
 
 func (r *reader) delta(v transport.Value, field string) (d delta) {
 	r.object(v, field)
+	var calls transport.Value
 	for name, m := range v.Members {
 		switch string(name) {
 		case "content":
@@ -171,7 +189,8 @@ func (r *reader) delta(v transport.Value, field string) (d delta) {
 		case "reasoning_content":
 			d.reasoning = r.quoted(m, "reasoning_content")
 		case "tool_calls":
-			d.toolCalls = r.fragments(m)
+			r.once(calls, "tool_calls")
+			calls = m
 		case "function_call":
 			if !m.Null() {
 				f := r.function(m, "function_call")
@@ -179,6 +198,7 @@ func (r *reader) delta(v transport.Value, field string) (d delta) {
 			}
 		}
 	}
+	d.toolCalls = r.fragments(calls)
 	return d
 }
 

@@ -176,9 +176,8 @@ func IsObject(b []byte) bool {
 
 // Decode parses the JSON value that is data into v. A value of the wrong type
 // is left out and named by fault, since the rest can still be told; what is no
-// JSON at all is the error. A repeated key is accepted as encoding/json does:
-// an envelope's keys decide nothing that the provider could not have said
-// with one.
+// JSON at all is the error. A repeated key is accepted as encoding/json does;
+// where what came first must not get lost, the type of the field sees to it.
 func Decode(data []byte, v any) (fault string, err error) {
 	if err = json.Unmarshal(ValidUTF8(data), v); err == nil {
 		return "", nil
