@@ -33,7 +33,8 @@ type Rule struct {
 // matches is denied. It is immutable and safe for concurrent use. A nil *Rules
 // and the zero value deny everything.
 type Rules struct {
-	rules []Rule
+	rules     []Rule
+	decisions []Decision // what each rule says, put into words once
 }
 
 var _ Policy = (*Rules)(nil)
@@ -45,13 +46,15 @@ func NewRules(rules []Rule) (*Rules, error) {
 	if len(rules) > MaxRules {
 		return nil, invalid(fmt.Sprintf("a policy has at most %d rules, not %d", MaxRules, len(rules)), "use patterns with *")
 	}
+	p := &Rules{rules: slices.Clone(rules)}
 	for i, r := range rules {
 		if err := r.Validate(); err != nil {
 			err.Message = fmt.Sprintf("rule %d: %s", i+1, err.Message)
 			return nil, err
 		}
+		p.decisions = append(p.decisions, r.decision(i+1))
 	}
-	return &Rules{rules: slices.Clone(rules)}, nil
+	return p, nil
 }
 
 // Validate reports what is wrong with a rule, as CONFIGURATION, or nil.
@@ -84,7 +87,7 @@ func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 				continue
 			}
 			if rule.Answer == kernel.Deny {
-				return p.decision(i), nil
+				return p.decisions[i], nil
 			}
 			if granted < 0 {
 				granted = i
@@ -92,7 +95,7 @@ func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 		}
 	}
 	if granted >= 0 {
-		return p.decision(granted), nil
+		return p.decisions[granted], nil
 	}
 	return Decision{
 		Answer: kernel.Deny,
@@ -101,14 +104,14 @@ func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 	}, nil
 }
 
-func (p *Rules) decision(i int) Decision {
-	rule := p.rules[i]
-	d := Decision{Answer: rule.Answer, Reason: rule.Reason}
-	d.Rule = fmt.Sprintf("rule %d: %s %s", i+1, rule.Answer, rule.Tool)
+// decision is what the rule says at that position, from 1.
+func (r Rule) decision(position int) Decision {
+	d := Decision{Answer: r.Answer, Reason: r.Reason}
+	d.Rule = fmt.Sprintf("rule %d: %s %s", position, r.Answer, r.Tool)
 	if d.Reason != "" {
 		return d
 	}
-	switch rule.Answer {
+	switch r.Answer {
 	case kernel.Deny:
 		d.Reason = "the policy denies it"
 	case kernel.Ask:
