@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/holdfast-run/holdfast/bench/loop"
@@ -22,12 +23,13 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// only picks one contestant, for a profile of it alone.
-var only = flag.String("only", "", "the one contestant to run; empty: all")
+// only picks contestants: one for a profile of it alone, a few for a quick look.
+var only = flag.String("only", "", "the contestants to run, with commas between them; empty: all")
 
 func contestants() []loop.Contestant {
 	all := []loop.Contestant{loop.Encoded(), loop.Holdfast(), loop.Naive(), loop.OpenAIGo(), loop.Fantasy()}
-	return slices.DeleteFunc(all, func(c loop.Contestant) bool { return *only != "" && c.Name != *only })
+	names := strings.Split(*only, ",")
+	return slices.DeleteFunc(all, func(c loop.Contestant) bool { return *only != "" && !slices.Contains(names, c.Name) })
 }
 
 func serve(t testing.TB) *scripted.Server {
