@@ -20,8 +20,8 @@ import (
 
 // newApprover chooses who answers an ask: everyone's yes, the person at the
 // terminal, or nobody. A terminal is both where the question is seen and where
-// the answer is typed.
-func newApprover(yes bool, stdin io.Reader, stderr io.Writer) policy.Approver {
+// the answer is typed; while it waits, nothing else is shown on d.
+func newApprover(yes bool, stdin io.Reader, stderr io.Writer, d *display) policy.Approver {
 	if yes {
 		return alwaysYes{}
 	}
@@ -29,7 +29,7 @@ func newApprover(yes bool, stdin io.Reader, stderr io.Writer) policy.Approver {
 	if in == nil || out == nil {
 		return nobody{}
 	}
-	return &person{in: in, out: out, turn: make(chan struct{}, 1)}
+	return &person{in: in, out: out, timeline: d, turn: make(chan struct{}, 1)}
 }
 
 // terminal returns v as a file when it is a terminal, and otherwise nil.
@@ -57,9 +57,10 @@ func (nobody) Approve(context.Context, policy.Approval) (policy.Verdict, error) 
 // person asks at a terminal, one question at a time. Only the line `yes`
 // approves.
 type person struct {
-	in   *os.File
-	out  io.Writer
-	turn chan struct{} // holds one token while a question is on the screen
+	in       *os.File
+	out      io.Writer
+	timeline *display      // most likely on the same screen
+	turn     chan struct{} // holds one token while a question is on the screen
 }
 
 // Approve shows the call and reads one line. The end of ctx and a failing
@@ -72,18 +73,10 @@ func (p *person) Approve(ctx context.Context, a policy.Approval) (policy.Verdict
 	case <-ctx.Done():
 		return refused, ctx.Err()
 	}
-	wake, stop, err := wakeAtEnd(ctx)
-	if err != nil {
-		return refused, err
-	}
-	defer stop()
-	if err := p.dropTypedAhead(); err != nil {
-		return refused, err
-	}
-	if _, err := io.WriteString(p.out, question(a, time.Now())); err != nil {
-		return refused, err
-	}
-	line, err := p.readLine(wake)
+	p.timeline.await(ctx, a.Call)
+	p.timeline.hold()
+	defer p.timeline.release()
+	line, err := p.ask(ctx, a)
 	if err != nil {
 		return refused, errors.Join(ctx.Err(), err)
 	}
@@ -91,6 +84,27 @@ func (p *person) Approve(ctx context.Context, a policy.Approval) (policy.Verdict
 		return refused, ctx.Err()
 	}
 	return policy.Verdict{Approved: true, By: "terminal"}, nil
+}
+
+// ask puts the question on the screen and reads the answer. What is shown
+// next begins on a line of its own, whether or not a line was typed.
+func (p *person) ask(ctx context.Context, a policy.Approval) (string, error) {
+	wake, stop, err := wakeAtEnd(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer stop()
+	if err := p.dropTypedAhead(); err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(p.out, question(a, time.Now())); err != nil {
+		return "", err
+	}
+	line, ended, err := p.readLine(wake)
+	if !ended {
+		_, _ = io.WriteString(p.out, "\n") // the answer, or that there is none, stands all the same
+	}
+	return line, err
 }
 
 // question is the text of a prompt: who asks for what, exactly, and how long
@@ -120,31 +134,31 @@ func question(a policy.Approval, now time.Time) string {
 const maxAnswer = 1024
 
 // readLine reads up to a line break, the end of the input (which is an empty
-// answer) or the wake-up.
-func (p *person) readLine(wake int) (string, error) {
+// answer) or the wake-up. ended says that the line break was typed.
+func (p *person) readLine(wake int) (answer string, ended bool, err error) {
 	var line []byte
 	for len(line) < maxAnswer {
 		ready, err := readable(int(p.in.Fd()), wake, nil)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		if !ready {
-			return "", &kernel.Error{Code: kernel.CodeCancelled, Message: "the question was withdrawn"}
+			return "", false, &kernel.Error{Code: kernel.CodeCancelled, Message: "the question was withdrawn"}
 		}
 		var buf [256]byte
 		n, err := p.in.Read(buf[:])
 		if errors.Is(err, io.EOF) || n == 0 && err == nil {
-			return "", nil
+			return "", false, nil
 		}
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		line = append(line, buf[:n]...)
 		if text, _, found := bytes.Cut(line, []byte("\n")); found {
-			return strings.TrimSuffix(string(text), "\r"), nil
+			return strings.TrimSuffix(string(text), "\r"), true, nil
 		}
 	}
-	return "", nil
+	return "", false, nil
 }
 
 // dropTypedAhead throws away lines that were typed before the question could

@@ -14,6 +14,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/policy"
 )
@@ -35,7 +36,7 @@ func newKeyboard(t *testing.T) (*keyboard, policy.Approver) {
 		_ = slave.Close()
 		_ = master.Close()
 	})
-	return &keyboard{t: t, person: master}, newApprover(false, slave, slave)
+	return &keyboard{t: t, person: master}, newApprover(false, slave, slave, newDisplay(slave))
 }
 
 // waitFor reads what the screen shows until it holds text n times.
@@ -147,6 +148,38 @@ func TestPersonRefusesWhenTheRunEnds(t *testing.T) {
 	}
 }
 
+// The timeline waits while a question does, and what follows a question begins
+// on a line of its own, however that ended.
+func TestTimelineWaitsForTheAnswer(t *testing.T) {
+	for _, c := range []struct {
+		typed  string
+		screen string // what follows the question
+	}{
+		{"yes\n", "yes\r\ncall call_1: started\r\n"},
+		{"\x04", "\r\ncall call_1: started\r\n"},
+		{"", "\r\ncall call_1: started\r\n"}, // withdrawn
+	} {
+		k, p := newKeyboard(t)
+		d := p.(*person).timeline
+		ctx, cancel := context.WithCancel(t.Context())
+		got := ask(ctx, p, `{}`)
+		k.waitFor(prompt, 1)
+		d.update(engine.Update{Event: kernel.CallStarted{Call: "call_1"}})
+		if c.typed == "" {
+			cancel()
+		} else {
+			k.typeIn(c.typed)
+		}
+		<-got
+		cancel()
+		d.printf("end")
+		k.waitFor("end", 1)
+		if _, after, _ := strings.Cut(k.seen.String(), prompt); after != c.screen+"end" {
+			t.Errorf("typed %q: %q follows the question", c.typed, after)
+		}
+	}
+}
+
 // Two calls are asked about one after the other.
 func TestPersonAsksOneQuestionAtATime(t *testing.T) {
 	k, p := newKeyboard(t)
@@ -216,7 +249,7 @@ func TestQuestionSaysHowLongIsLeft(t *testing.T) {
 
 func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
 	var out bytes.Buffer
-	v, err := newApprover(false, strings.NewReader("yes\n"), &out).Approve(t.Context(), approval(`{}`))
+	v, err := newApprover(false, strings.NewReader("yes\n"), &out, newDisplay(&out)).Approve(t.Context(), approval(`{}`))
 	if err != nil || v.Approved || !strings.Contains(v.Reason, "there is no terminal") || out.Len() > 0 {
 		t.Errorf("got %+v, %v, output %q", v, err, out.String())
 	}
@@ -227,13 +260,13 @@ func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
 	}
 	defer master.Close()
 	defer slave.Close()
-	if v, err := newApprover(false, slave, &out).Approve(t.Context(), approval(`{}`)); err != nil || v.Approved {
+	if v, err := newApprover(false, slave, &out, newDisplay(&out)).Approve(t.Context(), approval(`{}`)); err != nil || v.Approved {
 		t.Errorf("got %+v, %v", v, err)
 	}
 }
 
 func TestYesBeforehandApproves(t *testing.T) {
-	v, err := newApprover(true, strings.NewReader(""), io.Discard).Approve(t.Context(), approval(`{}`))
+	v, err := newApprover(true, strings.NewReader(""), io.Discard, newDisplay(io.Discard)).Approve(t.Context(), approval(`{}`))
 	if err != nil || !v.Approved || v.By != "--yes" {
 		t.Errorf("got %+v, %v", v, err)
 	}

@@ -19,22 +19,23 @@ import (
 
 // app is what the commands need of the process they run in.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	env            func(string) string
-	exposed        error // why programs may find keys in this process; nil: they do not
+	stdin   io.Reader
+	stdout  *output
+	stderr  io.Writer
+	env     func(string) string
+	exposed error // why programs may find keys in this process; nil: they do not
 }
 
 // Main runs one command line, args being what follows the program's name, and
 // returns the exit code: 0 for a run that was answered or verified and for any
 // other command that succeeded, 1 for every other stop and for errors, 2 for a
-// command line that cannot be understood, 130 for an interrupt (SIGINT or
-// SIGTERM; a second one ends the process at once). Errors go to stderr as one
+// command line that cannot be understood, 130 for an interrupt (SIGINT, SIGTERM
+// or SIGHUP; a second one ends the process at once). Errors go to stderr as one
 // JSON object. Main takes over these signals and SIGPIPE of the process while
 // it runs, and is not for concurrent use. Of the environment it only reads;
 // Process also hides it.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	return execute(args, &app{stdin: stdin, stdout: stdout, stderr: stderr, env: os.Getenv})
+	return execute(args, &app{stdin: stdin, stdout: &output{w: stdout}, stderr: stderr, env: os.Getenv})
 }
 
 func execute(args []string, a *app) (code int) {
@@ -55,7 +56,7 @@ func execute(args []string, a *app) (code int) {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	return exitCode(root.Execute(), a.stderr)
+	return exitCode(a.stdout.failure(root.Execute()), a.stderr)
 }
 
 // panicked is the error of a panic under way. It says where, and not what: a

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,13 +42,12 @@ type scene struct {
 }
 
 func (a *app) demo(ctx context.Context) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 
 	dir, err := os.MkdirTemp("", "holdfast-demo-")
 	if err != nil {
-		return &kernel.Error{Code: kernel.CodeConfiguration, Message: "no temporary directory can be made", Hint: "set TMPDIR to a directory that can be written to", Err: err}
+		return noTemporary(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // what is left is in a temporary place
 	d := newDisplay(a.stdout)
@@ -74,11 +71,16 @@ func (a *app) demo(ctx context.Context) error {
 	return nil
 }
 
+// noTemporary is the error of a command that works in a temporary directory.
+func noTemporary(err error) error {
+	return &kernel.Error{Code: kernel.CodeConfiguration, Message: "no temporary directory can be made", Hint: "set TMPDIR to a directory that can be written to", Err: err}
+}
+
 // play runs a scene, shows it and checks its end: what the demonstration
 // claims is tested each time that it is shown.
 func (s *scene) play(ctx context.Context, eng engine.Engine, d *display) error {
 	d.printf("\n== %s\nquestion: %s\n", s.title, s.question)
-	r, err := follow(ctx, eng, engine.Start{Agent: s.agent, Question: s.question}, func(u engine.Update) { d.event(u.Event, u.Content) })
+	r, err := follow(ctx, eng, engine.Start{Agent: s.agent, Question: s.question}, d.update)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 func Process(args []string) int {
 	env, err := takeKeys()
 	return execute(args, &app{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		stdin: os.Stdin, stdout: &output{w: os.Stdout}, stderr: os.Stderr,
 		env: env, exposed: errors.Join(err, closeProcess()),
 	})
 }

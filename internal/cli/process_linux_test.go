@@ -109,6 +109,30 @@ func copyProgram(t *testing.T, from, dir string) string {
 	return to
 }
 
+// An output that takes nothing, such as a full disk, is one clear error of
+// every command.
+func TestFullOutput(t *testing.T) {
+	dir := project(t, map[string]string{
+		"holdfast.yaml": "model: {provider: script, name: play.yaml}\n",
+		"play.yaml":     "steps: [{text: Done.}, {text: Done.}]\n",
+	})
+	for _, args := range [][]string{
+		{"run", "Do it."}, {"run", "--json", "Do it."}, {"runs", "ls"}, {"runs", "ls", "--json"}, {"demo"}, {"doctor"}, {"selfcheck"}, {"version"}, {"run", "--help"},
+	} {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			t.Skip(err)
+		}
+		code, errs := onto(t, full, dir, args...)
+		if code != exitFailure || !strings.HasPrefix(errs, `{"error":{"code":"INTERNAL","message":"standard output cannot be written to`) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%v: exit code %d, stderr %q", args, code, errs)
+		}
+	}
+	if r := shown(t, dir); r.Stop != "answered" {
+		t.Errorf("the journal has %+v", r.report)
+	}
+}
+
 // Main leaves the environment of its process as it is.
 func TestMainKeepsTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-planted-key")

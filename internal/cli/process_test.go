@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -87,7 +88,7 @@ steps:
 		t.Fatal(err)
 	}
 	cmd := process(t, dir, "run", "--json", "Wait.")
-	r := interrupt(t, cmd, func() {
+	r := interrupt(t, cmd, os.Interrupt, func() {
 		if up, err := os.ReadFile(fifo); err != nil || string(up) != "up\n" {
 			t.Errorf("the program did not come up: %q %v", up, err)
 		}
@@ -161,7 +162,8 @@ steps:
 	}
 }
 
-// An interrupt while a request is under way closes its connection.
+// A terminal that closes (SIGHUP) interrupts like the others; while a request
+// is under way, that closes its connection.
 func TestInterruptDuringARequest(t *testing.T) {
 	server, err := stub.Start(stub.Options{})
 	if err != nil {
@@ -174,7 +176,7 @@ func TestInterruptDuringARequest(t *testing.T) {
 	dir := project(t, nil)
 	cmd := process(t, dir, "run", "--json", "Wait.")
 	cmd.Env = append(cmd.Env, "OPENAI_API_KEY=sk-test", "OPENAI_MODEL=m", "OPENAI_BASE_URL="+server.OpenAIURL())
-	r := interrupt(t, cmd, func() { <-server.Arrived(0) })
+	r := interrupt(t, cmd, syscall.SIGHUP, func() { <-server.Arrived(0) })
 	<-server.Closed(0)
 	if r.Stop != "cancelled" || shown(t, dir).Stop != "cancelled" {
 		t.Errorf("got %+v", r)
@@ -196,7 +198,7 @@ func TestInterruptDuringAQuestion(t *testing.T) {
 	cmd := process(t, dir, "run", "--json", "Make a note.")
 	cmd.Stdin, cmd.Stderr = slave, slave
 	k := &keyboard{t: t, person: master}
-	r := interrupt(t, cmd, func() { k.waitFor(prompt, 1) })
+	r := interrupt(t, cmd, os.Interrupt, func() { k.waitFor(prompt, 1) })
 	if r.Stop != "cancelled" || shown(t, dir).Stop != "cancelled" {
 		t.Errorf("got %+v", r)
 	}
@@ -205,9 +207,9 @@ func TestInterruptDuringAQuestion(t *testing.T) {
 	}
 }
 
-// interrupt starts cmd, waits until it is under way, interrupts it and returns
-// its report.
-func interrupt(t *testing.T, cmd *exec.Cmd, underWay func()) report {
+// interrupt starts cmd, waits until it is under way, sends it the signal and
+// returns its report.
+func interrupt(t *testing.T, cmd *exec.Cmd, sig os.Signal, underWay func()) report {
 	t.Helper()
 	var out, errs bytes.Buffer
 	cmd.Stdout = &out
@@ -218,7 +220,7 @@ func interrupt(t *testing.T, cmd *exec.Cmd, underWay func()) report {
 		t.Fatal(err)
 	}
 	underWay()
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := cmd.Process.Signal(sig); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
@@ -279,9 +281,54 @@ steps:
 	}
 }
 
-// A reader that goes away ends the output and nothing else: the run goes on to
-// its stop.
-func TestClosedOutputDoesNotEndTheRun(t *testing.T) {
+// Row 90: the screen of a run that asks, as a person reads it. A call that runs
+// meanwhile does not write behind the question.
+func TestScreenOfARunThatAsks(t *testing.T) {
+	dir := project(t, map[string]string{
+		"holdfast.yaml": "model: {provider: script, name: play.yaml}\ntools: [multiply, write_file]\npolicy: [{allow: multiply}, {ask: write_file}]\n",
+		"play.yaml": `
+steps:
+  - calls:
+    - {id: call_1, name: write_file, args: '{"path":"note.txt","content":"x"}'}
+    - {id: call_2, name: multiply, args: '{"a":248,"b":15}'}
+    - {id: call_3, name: write_file, args: '{"path":"note.txt","content":"y"}'}
+  - text: Done.
+`,
+	})
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	cmd := process(t, dir, "run", "Make a note.")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = slave.Close()
+	k := &keyboard{t: t, person: master}
+	for n := range 2 {
+		k.waitFor(prompt, n+1)
+		k.typeIn("yes\n")
+	}
+	k.waitFor("\nsession: ", 1)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	lines := strings.Split(strings.ReplaceAll(k.seen.String(), "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		if strings.Contains(line, "approval needed") && !strings.HasPrefix(line, "approval needed: write_file") ||
+			strings.Contains(line, prompt) && line != "type yes to allow; anything else refuses: yes" ||
+			strings.HasPrefix(line, "type yes") && !strings.HasPrefix(lines[i-1], "  the run ends in ") ||
+			strings.HasPrefix(line, "approval needed") && !slices.Contains(lines[:i], "call call_1: ask by rule 2: ask write_file: the policy wants a person's approval") {
+			t.Errorf("line %d: %q in\n%s", i+1, line, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// A reader that goes away ends the output and nothing else: a run goes on to
+// its stop, and what was not read is no failure, but for the one object.
+func TestClosedOutput(t *testing.T) {
 	dir := project(t, map[string]string{
 		"holdfast.yaml": "model: {provider: script, name: play.yaml}\ntools: [multiply]\npolicy: [{allow: multiply}]\n",
 		"play.yaml":     "steps:\n  - calls: [{id: call_1, name: multiply, args: '{\"a\":248,\"b\":15}'}]\n  - text: \"3720\"\n",
@@ -292,26 +339,34 @@ func TestClosedOutputDoesNotEndTheRun(t *testing.T) {
 	}{
 		{[]string{"run", "What is 248 times 15?"}, exitOK},
 		{[]string{"run", "--json", "What is 248 times 15?"}, exitFailure},
-		{[]string{"runs", "ls"}, exitFailure},
-		{[]string{"version"}, exitFailure},
+		{[]string{"runs", "ls"}, exitOK},
+		{[]string{"version"}, exitOK},
+		{[]string{"--help"}, exitOK},
 	} {
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = r.Close()
-		cmd := process(t, dir, tt.args...)
-		var errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = w, &errs
-		_ = cmd.Run()
-		_ = w.Close()
-		if code := cmd.ProcessState.ExitCode(); code != tt.code {
-			t.Errorf("%v: %s, want exit code %d; stderr %s", tt.args, cmd.ProcessState, tt.code, errs.String())
-		}
-		if r := shown(t, dir); r.Stop != "answered" || r.Text != "3720" {
-			t.Errorf("%v: the journal has %+v", tt.args, r.report)
+		code, errs := onto(t, w, dir, tt.args...)
+		if code != tt.code || (code == exitOK) != (errs == "") {
+			t.Errorf("%v: exit code %d, want %d; stderr %s", tt.args, code, tt.code, errs)
 		}
 	}
+	if r := shown(t, dir); r.Stop != "answered" || r.Text != "3720" {
+		t.Errorf("the journal has %+v", r.report)
+	}
+}
+
+// onto runs the program with the given standard output, and closes that.
+func onto(t *testing.T, w *os.File, dir string, args ...string) (code int, stderr string) {
+	t.Helper()
+	cmd := process(t, dir, args...)
+	var errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = w, &errs
+	_ = cmd.Run() // its exit code is looked at
+	_ = w.Close()
+	return cmd.ProcessState.ExitCode(), errs.String()
 }
 
 // Main returns the code and keeps to the streams that it is given.
@@ -324,8 +379,12 @@ func TestMainInProcess(t *testing.T) {
 	if code := Main([]string{"nonsense"}, strings.NewReader(""), &out, &errs); code != exitUsage || out.Len() > 0 || !json.Valid(errs.Bytes()) {
 		t.Errorf("code %d, stdout %q, stderr %q", code, out.String(), errs.String())
 	}
-	if code := Main([]string{"version"}, strings.NewReader(""), failingWriter{}, io.Discard); code != exitFailure {
-		t.Errorf("a failing stdout: code %d", code)
+	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"--help"}, {"doctor"}} {
+		errs.Reset()
+		code := Main(args, strings.NewReader(""), failingWriter{}, &errs)
+		if want := `{"error":{"code":"INTERNAL","message":"standard output cannot be written to",`; code != exitFailure || !strings.HasPrefix(errs.String(), want) {
+			t.Errorf("%v: code %d, stderr %q", args, code, errs.String())
+		}
 	}
 }
 

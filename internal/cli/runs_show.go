@@ -2,19 +2,21 @@ package cli
 
 import (
 	"context"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
-	"github.com/holdfast-run/holdfast/verify"
 )
 
 // recorded is a run read back: what the engine makes of it, and its records.
 type recorded struct {
 	*engine.Run
 	question string
-	events   []journal.Record
+	records  []journal.Record
+	updates  []engine.Update // one for each record
 }
 
 func readRun(ctx context.Context, j journal.Reader, id string) (*recorded, error) {
@@ -26,16 +28,23 @@ func readRun(ctx context.Context, j journal.Reader, id string) (*recorded, error
 	if err != nil {
 		return nil, err
 	}
+	r := &recorded{question: h.Question, records: records}
 	replay := engine.NewReplay(id, nil)
-	if err := replay.Fold(records); err != nil {
-		return nil, err
-	}
-	r := &recorded{Run: replay.Snapshot(h), events: records, question: h.Question}
-	if len(records) > 0 {
-		if c, err := engine.DecodeContent(records[0].Kind, records[0].Content); err == nil && c.Question != nil {
-			r.question = c.Question.Text
+	for i := range records {
+		before := len(replay.History.Messages())
+		event, content, err := replay.Next(&records[i])
+		if err != nil {
+			return nil, err
 		}
+		if content.Question != nil {
+			r.question = content.Question.Text
+		}
+		r.updates = append(r.updates, engine.Update{
+			Seq: records[i].Seq, Event: event, Content: content.Public(),
+			Committed: engine.Public(replay.History.Messages()[before:]),
+		})
 	}
+	r.Run = replay.Snapshot(h)
 	return r, nil
 }
 
@@ -55,38 +64,27 @@ func (a *app) showRun(ctx context.Context, flags journalFlags, owner journal.Que
 		return journal.NotFound(id)
 	}
 	if flags.json {
-		out, err := newRecord(r)
-		if err != nil {
-			return err
-		}
-		return writeJSON(a.stdout, out)
+		return writeJSON(a.stdout, newRecord(r))
 	}
-	return r.show(newDisplay(a.stdout))
+	r.show(newDisplay(a.stdout))
+	return nil
 }
 
-func (r *recorded) show(d *display) error {
+func (r *recorded) show(d *display) {
 	h := r.Head
 	d.printf("run %s, session %s", safeLine(h.Run), safeLine(h.Session))
 	if h.Tenant != "" || h.User != "" {
 		d.printf(", tenant %s, user %s", orDash(safeLine(h.Tenant)), orDash(safeLine(h.User)))
 	}
-	d.printf("\nquestion: %s\n\ntimeline\n", preview(r.question))
-	for _, rec := range r.events {
-		e, err := kernel.DecodeEvent(rec.Payload)
-		if err != nil {
-			return err
+	d.printf("\nstarted %s; the times below are UTC\nquestion: %s\n\ntimeline\n", h.StartedAt.UTC().Format(time.RFC3339), preview(r.question))
+	for i, u := range r.updates {
+		for _, line := range d.lines(u) {
+			d.printf("%3d %s %s\n", u.Seq, r.records[i].At.UTC().Format("15:04:05.000"), line)
 		}
-		c, err := engine.DecodeContent(rec.Kind, rec.Content)
-		if err != nil {
-			return err
-		}
-		d.printf("%3d %s ", rec.Seq, rec.At.Format("15:04:05.000"))
-		d.event(e, c)
 	}
 	d.printf("\nconversation\n")
 	d.conversation(r.History)
 	d.summary(r.Run)
-	return nil
 }
 
 // record is what `runs show --json` prints: the report of `run --json`, and
@@ -97,34 +95,17 @@ type record struct {
 	User      string    `json:"user"`
 	Question  string    `json:"question"`
 	StartedAt time.Time `json:"started_at"`
+	Finding   string    `json:"finding"` // what the verifier said
 	Trace     []trace   `json:"trace"`
 	Events    []event   `json:"events"`
 	Messages  []message `json:"messages"`
-}
-
-// trace is one run of a tool (row 91).
-type trace struct {
-	Turn      int    `json:"turn"`
-	Tool      string `json:"tool"`
-	Call      string `json:"call"`
-	Code      string `json:"code"` // "ok", or the code of the error
-	ElapsedMS int64  `json:"elapsed_ms"`
-	Evidence  string `json:"evidence"`
-}
-
-func newTrace(r *verify.Result) trace {
-	t := trace{Turn: r.Turn, Tool: r.Tool, Call: r.Call, Code: "ok", ElapsedMS: r.Elapsed.Milliseconds(), Evidence: r.Evidence}
-	if r.IsError {
-		t.Code = string(r.Code)
-	}
-	return t
 }
 
 type event struct {
 	Seq  int64     `json:"seq"`
 	At   time.Time `json:"at"`
 	Kind string    `json:"kind"`
-	Text string    `json:"text"` // the timeline's line
+	Text string    `json:"text"` // the timeline's lines
 }
 
 type message struct {
@@ -135,29 +116,21 @@ type message struct {
 	Error  bool          `json:"is_error,omitempty"`
 }
 
-func newRecord(r *recorded) (record, error) {
+func newRecord(r *recorded) record {
 	out := record{
 		report: newReport(r.Run), Tenant: r.Head.Tenant, User: r.Head.User, Question: r.question, StartedAt: r.Head.StartedAt,
-		Trace: []trace{}, Events: []event{}, Messages: []message{},
+		Finding: standing(r.Run).Finding,
+		Trace:   newTrace(r.Head.Run, r.updates), Events: []event{}, Messages: []message{},
 	}
-	for _, rec := range r.events {
-		e, err := kernel.DecodeEvent(rec.Payload)
-		if err != nil {
-			return record{}, err
-		}
-		c, err := engine.DecodeContent(rec.Kind, rec.Content)
-		if err != nil {
-			return record{}, err
-		}
-		out.Events = append(out.Events, event{Seq: rec.Seq, At: rec.At, Kind: string(rec.Kind), Text: eventLine(e, c)})
-	}
-	for i := range r.Results {
-		out.Trace = append(out.Trace, newTrace(&r.Results[i]))
+	d := newDisplay(io.Discard)
+	for i, u := range r.updates {
+		rec := &r.records[i]
+		out.Events = append(out.Events, event{Seq: rec.Seq, At: rec.At, Kind: string(rec.Kind), Text: strings.Join(d.lines(u), "\n")})
 	}
 	for i := range r.History {
 		out.Messages = append(out.Messages, newMessage(&r.History[i]))
 	}
-	return out, nil
+	return out
 }
 
 func newMessage(m *kernel.Message) message {

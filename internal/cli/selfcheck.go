@@ -53,10 +53,15 @@ const unproved = `what this cannot prove:
 `
 
 func (a *app) selfcheck(ctx context.Context) error {
+	ground, err := os.MkdirTemp("", "holdfast-selfcheck-")
+	if err != nil {
+		return noTemporary(err)
+	}
+	defer func() { _ = os.RemoveAll(ground) }() // what is left is in a temporary place
 	d := newDisplay(a.stdout)
 	failed := 0
 	for _, p := range proofs() {
-		if err := p.run(ctx); err != nil {
+		if err := p.run(ctx, ground); err != nil {
 			failed++
 			d.printf("FAILED  %s\n        %s\n", p.rule, safeLine(err.Error()))
 			continue
@@ -71,13 +76,13 @@ func (a *app) selfcheck(ctx context.Context) error {
 	return nil
 }
 
-// run tries a proof in a directory of its own. A panic is a failed proof.
-func (p *proof) run(ctx context.Context) (err error) {
-	dir, err := os.MkdirTemp("", "holdfast-selfcheck-")
+// run tries a proof in a directory of its own below ground. A panic is a failed
+// proof.
+func (p *proof) run(ctx context.Context, ground string) (err error) {
+	dir, err := os.MkdirTemp(ground, "proof-")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left is in a temporary place
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %T", v)

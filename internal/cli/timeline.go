@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"sync"
@@ -10,37 +11,78 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// display writes lines for a person. Once a write has failed it stays silent:
-// a reader that went away changes nothing about a run. It is safe for
-// concurrent use, but for summary, which comes after a run's events.
+// display writes lines for a person. It does not report a write that failed:
+// that changes nothing about a run, and whoever made the writer knows of it. It
+// is safe for concurrent use, but for summary, which comes after a run's
+// events.
 type display struct {
-	mu     sync.Mutex
-	w      io.Writer
-	broken bool
-	clues  clues // of the events shown
+	mu       sync.Mutex
+	feed     map[string]chan struct{} // closed when the decision on a call, by its id, is shown; nil: none will be
+	w        io.Writer
+	held     *bytes.Buffer   // what waits for the answer to a question; nil: nothing has to
+	clues    clues           // of the events shown
+	returned map[string]bool // the calls of the run that ran
 }
 
-func newDisplay(w io.Writer) *display { return &display{w: w} }
+func newDisplay(w io.Writer) *display { return &display{w: w, returned: map[string]bool{}} }
 
 // printf writes one piece of text. What comes from models and tools goes
 // through safeLine, safeLines or preview first.
 func (d *display) printf(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.broken {
-		return
+	w := d.w
+	if d.held != nil {
+		w = d.held
 	}
-	_, err := fmt.Fprintf(d.w, format, args...)
-	d.broken = err != nil
+	_, _ = fmt.Fprintf(w, format, args...) // see display
 }
 
-// event writes the line of one event: the kernel's own rendering, and a look
-// at the content that came with it.
-func (d *display) event(e kernel.Event, c engine.Content) {
+// update writes the lines of one record; a delta has none.
+func (d *display) update(u engine.Update) {
+	if u.Event == nil {
+		return
+	}
+	for _, line := range d.lines(u) {
+		d.printf("%s\n", line)
+	}
+	if decided, ok := u.Event.(kernel.CallDecided); ok {
+		ch := d.shown(decided.Call)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		closeOnce(ch)
+	}
+}
+
+// lines are what an update is to a reader: the kernel's own rendering with a
+// look at the content that came with it, then what the model is told of the
+// calls that did not run.
+func (d *display) lines(u engine.Update) []string {
 	d.mu.Lock()
-	d.clues.note(e, c)
-	d.mu.Unlock()
-	d.printf("%s\n", eventLine(e, c))
+	defer d.mu.Unlock()
+	d.clues.note(u.Event, u.Content)
+	switch e := u.Event.(type) {
+	case kernel.RunStarted:
+		d.returned = map[string]bool{}
+	case kernel.CallReturned:
+		d.returned[e.Call] = true
+	}
+	lines := []string{eventLine(u.Event, u.Content)}
+	for i := range u.Committed {
+		if b := resultOf(&u.Committed[i]); b != nil && !d.returned[b.CallID] {
+			lines = append(lines, "call "+safeLine(b.CallID)+": answered: "+preview(b.Text))
+		}
+	}
+	return lines
+}
+
+// resultOf returns the result block of a tool's message; nil: it is another
+// one.
+func resultOf(m *kernel.Message) *kernel.Block {
+	if m.Role != kernel.RoleTool {
+		return nil
+	}
+	return &m.Blocks[0]
 }
 
 func eventLine(e kernel.Event, c engine.Content) string {

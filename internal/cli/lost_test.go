@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/holdfast-run/holdfast"
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/journal/memory"
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model/script"
+)
+
+// fullDisk is a journal that takes so many appends and no more. Then it may not
+// be readable either.
+type fullDisk struct {
+	journal.Journal
+	left   atomic.Int64
+	unread bool
+}
+
+func full() error {
+	return &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the disk is full", Hint: "make room"}
+}
+
+func (j *fullDisk) Append(ctx context.Context, e journal.Entry) error {
+	if j.left.Add(-1) < 0 {
+		return full()
+	}
+	return j.Journal.Append(ctx, e)
+}
+
+func (j *fullDisk) Read(ctx context.Context, run string, after int64, limit int) ([]journal.Record, error) {
+	if j.unread && j.left.Load() < 0 {
+		return nil, full()
+	}
+	return j.Journal.Read(ctx, run, after, limit)
+}
+
+// Row 21: a run whose journal fails has an end all the same, to whoever asked:
+// host_error with its cause, in one object or in the summary, and the error on
+// stderr. Nothing that the journal does not hold is claimed.
+func TestAFailingJournal(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		json, unread bool
+		want         []string
+	}{
+		{"object", true, false, []string{`"session":"s1","state":"stopped","stop":"host_error","detail":"LOCAL_STORAGE: `, `"verified":"unchecked","text":"",`, `"calls":null,`, `"first_bad":"harness"`}},
+		{"object, unreadable", true, true, []string{`"session":"s1","state":"stopped","stop":"host_error","detail":"LOCAL_STORAGE: `, `"calls":null,`}},
+		{"text", false, false, []string{"\nstop: host_error (LOCAL_STORAGE: ", "\nverified: unchecked\n", "\nsession: s1; "}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := &fullDisk{Journal: memory.New(), unread: c.unread}
+			j.left.Store(1)
+			rt, err := holdfast.Open(t.Context(), holdfast.Options{Journal: j})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rt.Close()
+			m, err := script.New(script.Config{Script: &script.Script{Steps: []script.Step{{Text: "Done."}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			a := &app{stdout: &output{w: &out}}
+			flags := runFlags{json: c.json}
+			start := engine.Start{Agent: &engine.Agent{Model: m}, Question: "Do it.", Session: "s1"}
+			err = a.drive(t.Context(), rt, newDisplay(a.stdout), flags, start, "journal.db")
+			if code := exitCode(err, &errs); code != exitFailure || !strings.HasPrefix(errs.String(), `{"error":{"code":"LOCAL_STORAGE",`) {
+				t.Errorf("code %d, stderr %q", code, errs.String())
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("no %q in\n%s", want, out.String())
+				}
+			}
+			if c.json {
+				var r report
+				if err := json.Unmarshal(out.Bytes(), &r); err != nil || !strings.HasPrefix(r.Run, "run_") {
+					t.Errorf("%v: %s", err, out.String())
+				}
+			}
+		})
+	}
+}
