@@ -28,7 +28,7 @@ const defaultGrace = 2 * time.Second
 // returned is what came back from Tool.Run.
 type returned struct {
 	result   Result
-	err      error
+	failed   *complaint // nil: there was no error
 	panicked bool
 }
 
@@ -77,26 +77,8 @@ func (b Border) ExecuteInPlace(ctx context.Context, t Binding, c Call, lost func
 			lost(o)
 		}
 	})
-	o, _ := once.settle(func() Outcome { return b.judge(ctx, run, k, c, r) })
+	o, _ := once.settle(func() Outcome { return k.judge(ctx, run, r) })
 	return o
-}
-
-// judge turns what came back into an outcome. An error value of the tool's may
-// panic when it is asked for its text.
-func (b Border) judge(ctx, run context.Context, k traits, c Call, r returned) (o Outcome) {
-	defer func() {
-		if v := recover(); v != nil {
-			b.warnPanic(ctx, k.name, c, v)
-			o = k.fail(k.doubtful(kernel.CodeInternal, unexpected))
-		}
-	}()
-	switch {
-	case r.panicked:
-		return k.fail(k.doubtful(kernel.CodeInternal, unexpected))
-	case r.err == nil:
-		return k.succeed(r.result)
-	}
-	return k.failWith(ctx, run, r)
 }
 
 // settled is the outcome of a call, once there is one.
@@ -147,8 +129,10 @@ func (b Border) call(ctx context.Context, t Binding, c Call, lost func(fault)) (
 		}
 	}()
 	result, err := t.tool.Run(ctx, c)
+	// The error is the tool's too: its methods may do all that Run may.
+	failed := hear(err)
 	whole = true
-	return returned{result: result, err: err}
+	return returned{result: result, failed: failed}
 }
 
 // within reports whether back is closed within the grace.

@@ -35,6 +35,18 @@ type keyed struct{ fake }
 
 func (keyed) Key(tool.Call) (string, error) { return "k", nil }
 
+// wordy is an error that runs code when it is asked for its text.
+type wordy func() string
+
+func (w wordy) Error() string { return w() }
+
+// exiting is an error that ends the goroutine that looks into it.
+type exiting struct{}
+
+func (exiting) Error() string { return "secret" }
+
+func (exiting) Unwrap() error { runtime.Goexit(); return nil }
+
 const doubt = "the effect may have taken place; its outcome is unknown"
 
 // Row 64 and design section 5: what a return means, by class.
@@ -75,6 +87,9 @@ func TestExecuteClassifies(t *testing.T) {
 		{"panic of a read", ofEffect(kernel.Read, func(context.Context, tool.Call) (tool.Result, error) { panic("secret") }), kernel.StatusError, kernel.DidNotHappen, kernel.CodeInternal, "failed unexpectedly"},
 		{"goexit", ofEffect(kernel.Once, func(context.Context, tool.Call) (tool.Result, error) { runtime.Goexit(); panic("no") }), kernel.StatusError, kernel.InDoubt, kernel.CodeInternal, doubt},
 		{"error that panics", ofEffect(kernel.Once, returning(tool.Result{}, (*tool.Error)(nil))), kernel.StatusError, kernel.InDoubt, kernel.CodeInternal, doubt},
+		{"error that panics in words", ofEffect(kernel.Once, returning(tool.Result{}, wordy(func() string { panic("secret") }))), kernel.StatusError, kernel.InDoubt, kernel.CodeInternal, doubt},
+		{"error that exits", ofEffect(kernel.Once, returning(tool.Result{}, wordy(func() string { runtime.Goexit(); return "" }))), kernel.StatusError, kernel.InDoubt, kernel.CodeInternal, doubt},
+		{"error that exits, of a read", ofEffect(kernel.Read, returning(tool.Result{}, exiting{})), kernel.StatusError, kernel.DidNotHappen, kernel.CodeInternal, "failed unexpectedly"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := tool.Border{}.Execute(t.Context(), bind(t, tt.tool, `{}`), tool.Call{})
@@ -309,6 +324,23 @@ func TestExecuteAbandons(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "tool abandoned") || !strings.Contains(log.String(), "call_7") {
 		t.Errorf("log %q", log.String())
+	}
+	close(release)
+	<-ended
+}
+
+// Nor does its error.
+func TestExecuteAbandonsAnError(t *testing.T) {
+	release, ended := make(chan struct{}), make(chan struct{})
+	tl := ofEffect(kernel.Once, returning(tool.Result{}, wordy(func() string {
+		defer close(ended)
+		<-release
+		return "too late"
+	})))
+	tl.spec.Limits.Timeout = time.Millisecond
+	o := tool.Border{Grace: time.Millisecond}.Execute(t.Context(), bind(t, tl, `{}`), tool.Call{})
+	if o.Facts.Code != tool.CodeTimeout || o.Facts.Disposition != kernel.InDoubt {
+		t.Errorf("%+v", o)
 	}
 	close(release)
 	<-ended

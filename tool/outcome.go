@@ -54,21 +54,51 @@ func (k traits) succeed(r Result) Outcome {
 	return k.outcome(r.Text, r.IsError, r.Data, facts)
 }
 
-// failWith is the outcome of a call that returned an error. caller is the
-// context of the run and own that of the call.
-func (k traits) failWith(caller, own context.Context, r returned) Outcome {
-	var classified *Error
-	if !errors.As(r.err, &classified) {
-		if own.Err() != nil {
-			return k.fail(k.ended(caller))
-		}
-		return k.fail(k.plain(r.err))
+// complaint is what an error of a tool says.
+type complaint struct {
+	classified *Error      // nil: the tool did not classify it
+	code       kernel.Code // otherwise, as the two below
+	message    string
+}
+
+// hear asks an error of a tool all that there is to ask. nil: there is none.
+func hear(err error) *complaint {
+	if err == nil {
+		return nil
 	}
+	if classified, ok := errors.AsType[*Error](err); ok {
+		e := *classified // a copy: what is nil panics here
+		return &complaint{classified: &e}
+	}
+	if e, ok := errors.AsType[*kernel.Error](err); ok {
+		return &complaint{code: e.Code, message: e.Message}
+	}
+	return &complaint{code: CodeFailed, message: err.Error()}
+}
+
+// judge is the outcome of a call that came back. caller is the context of the
+// run and own that of the call.
+func (k traits) judge(caller, own context.Context, r returned) Outcome {
+	switch {
+	case r.panicked:
+		return k.fail(k.doubtful(kernel.CodeInternal, unexpected))
+	case r.failed == nil:
+		return k.succeed(r.result)
+	case r.failed.classified != nil:
+		return k.failAs(r.failed.classified, r.result)
+	case own.Err() != nil:
+		return k.fail(k.ended(caller))
+	}
+	return k.fail(k.plain(r.failed))
+}
+
+// failAs is the outcome of a call whose failure the tool classified.
+func (k traits) failAs(classified *Error, result Result) Outcome {
 	f := failure{
 		code:        classified.Code,
 		message:     classified.Message,
 		disposition: k.settle(classified.Disposition, k.unproven()),
-		result:      r.result,
+		result:      result,
 	}
 	if f.code == "" {
 		f.code = CodeFailed
@@ -86,15 +116,12 @@ func (k traits) failWith(caller, own context.Context, r returned) Outcome {
 }
 
 // plain is the failure of an error that says nothing of its effect.
-func (k traits) plain(err error) failure {
-	code, msg := CodeFailed, err.Error()
-	if ke, ok := errors.AsType[*kernel.Error](err); ok {
-		code, msg = ke.Code, ke.Message
-	}
+func (k traits) plain(c *complaint) failure {
+	msg := c.message
 	if blank(msg) {
 		msg = "the tool failed"
 	}
-	return k.doubtful(code, msg)
+	return k.doubtful(c.code, msg)
 }
 
 // unproven is the disposition of a failure that says nothing of it.
