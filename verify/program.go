@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -12,19 +13,26 @@ import (
 )
 
 // Program judges a run by the last recorded result of one configured program:
-// its exit code and, where Stdout is set, what it printed. It is a value; set
-// Tool and Program. It is safe for concurrent use.
+// the arguments that the model gave it, its exit code and, where Stdout is set,
+// what it printed. It is a value; set Tool and Program. It is safe for
+// concurrent use.
 //
-// A program that did not run, timed out, was interrupted or whose effect is in
-// doubt proves nothing: false, with that finding. A result that cannot be read
-// is an error, so that the run stays unchecked.
+// A program that did not run, timed out, was interrupted, whose effect is in
+// doubt or that was given other arguments proves nothing: false, with that
+// finding. A result that cannot be read is an error, so that the run stays
+// unchecked.
 type Program struct {
-	Tool     string // the tool that runs programs, as the run knows it: "run_program"
-	Program  string // the program's configured name
+	Tool    string // the tool that runs programs, as the run knows it: "run_program"
+	Program string // the program's configured name
+	// Args are the arguments that the model is to give the program, in order,
+	// beside its configured ones: another program's output proves nothing, and
+	// neither does the same program's on other input. Empty: none.
+	Args     []string
 	ExitCode int
 	// Stdout is the output to expect, compared byte for byte with what was
 	// printed, escape sequences and carriage returns included, once one trailing
-	// newline is taken off both; nil: not looked at.
+	// newline is taken off both; nil: not looked at. An output that is longer
+	// than what a result records of it can never match.
 	Stdout *string
 }
 
@@ -111,7 +119,10 @@ func readProgram(r *Result) (*programData, error) {
 
 // judge returns why the result does not verify the run, or "".
 func (p Program) judge(r *Result, data *programData) (string, error) {
+	given, err := argumentsOf(r)
 	switch {
+	case err != nil:
+		return "", err
 	case data.TimedOut:
 		return "the last run of " + p.Program + " timed out", nil
 	case data.Interrupted:
@@ -124,6 +135,8 @@ func (p Program) judge(r *Result, data *programData) (string, error) {
 		return "the last run of " + p.Program + " failed", nil
 	case data.ExitCode == nil:
 		return "", unreadable(r, nil)
+	case !slices.Equal(given, p.Args):
+		return p.Program + " was run with arguments that the check does not name", nil
 	case data.Signal != "":
 		return fmt.Sprintf("%s was ended by a signal: %s", p.Program, shown(data.Signal)), nil
 	case *data.ExitCode != p.ExitCode:
@@ -136,12 +149,32 @@ func (p Program) judge(r *Result, data *programData) (string, error) {
 	return p.compare(*data.Stdout, data.Omitted), nil
 }
 
+// argumentsOf returns what the model gave the program of a result. One without
+// any arguments on record was given none.
+func argumentsOf(r *Result) ([]string, error) {
+	if len(bytes.TrimSpace(r.Arguments)) == 0 {
+		return nil, nil
+	}
+	var given struct {
+		Args []string `json:"args"`
+	}
+	if err := json.Unmarshal(r.Arguments, &given); err != nil {
+		return nil, unreadable(r, err)
+	}
+	return given.Args, nil
+}
+
 // compare returns how an output differs from the expected one, or "". An
-// output that was cut holds a remark on the cut and is equal to nothing else.
+// output that was cut holds a remark on the cut and is equal to nothing else;
+// where the expected one would not have fitted, it might have been printed.
 func (p Program) compare(stdout string, omitted int64) string {
 	want, got := strings.TrimSuffix(*p.Stdout, "\n"), strings.TrimSuffix(stdout, "\n")
-	if got == want {
+	switch {
+	case got == want:
 		return ""
+	case omitted > 0 && len(want) >= len(got):
+		return fmt.Sprintf("what was recorded of the output of %s was cut at %d bytes and cannot be judged: %d bytes are expected",
+			p.Program, len(got), len(want))
 	}
 	finding := fmt.Sprintf("%s printed %s, not %s", p.Program, shown(got), shown(want))
 	if omitted > 0 {
@@ -166,7 +199,7 @@ func shown(s string) string {
 func unreadable(r *Result, cause error) error {
 	return &kernel.Error{
 		Code:    kernel.CodeInvalidArgument,
-		Message: fmt.Sprintf("the facts of result %s cannot be read: a program's name, exit code and output are expected", r.Evidence),
+		Message: fmt.Sprintf("the facts of result %s cannot be read: a program's name, arguments, exit code and output are expected", r.Evidence),
 		Err:     cause,
 	}
 }

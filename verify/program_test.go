@@ -54,6 +54,10 @@ func TestProgram(t *testing.T) {
 		{"timed out, in doubt", []verify.Result{with(ran("r2", `{"program":"main","exit_code":-1,"signal":"terminated","stdout":"42\n","timed_out":true}`), func(r *verify.Result) { r.IsError = true; r.Disposition = kernel.InDoubt })}, false, "timed out", "r2"},
 		{"interrupted read", []verify.Result{with(ran("r2", `{"program":"main","exit_code":-1,"signal":"terminated","stdout":"42\n","interrupted":true}`), func(r *verify.Result) { r.IsError = true; r.Disposition = kernel.DidNotHappen })}, false, "was interrupted", "r2"},
 		{"ended by a signal", []verify.Result{ran("r2", `{"program":"main","exit_code":-1,"signal":"killed","stdout":"42\n"}`)}, false, "ended by a signal: \"killed\"", "r2"},
+		{"other arguments", []verify.Result{good, with(good, func(r *verify.Result) {
+			r.Evidence, r.Arguments = "r2", json.RawMessage(`{"program":"main","args":["--echo","42"]}`)
+		})}, false, "main was run with arguments that the check does not name", "r2"},
+		{"no arguments, said so", []verify.Result{with(good, func(r *verify.Result) { r.Arguments = json.RawMessage(`{"program":"main","args":[]}`) })}, true, "exited with 0", "r1"},
 		{"timed out without an exit code", []verify.Result{ran("r2", `{"program":"main","exit_code":null,"stdout":"","timed_out":true}`)}, false, "timed out", "r2"},
 	}
 	want := "42"
@@ -74,6 +78,27 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// A check may name the arguments; then these count, in their order, and no
+// others.
+func TestProgramWithArguments(t *testing.T) {
+	p := verify.Program{Tool: "run_program", Program: "main", Args: []string{"--port", "80"}}
+	for args, want := range map[string]bool{
+		`,"args":["--port","80"]`:      true,
+		`,"args":["80","--port"]`:      false,
+		`,"args":["--port","80","-v"]`: false,
+		`,"args":["--port","80 "]`:     false,
+		`,"args":[]`:                   false,
+		``:                             false,
+	} {
+		r := with(ran("r1", `{"program":"main","exit_code":0,"stdout":""}`), func(r *verify.Result) {
+			r.Arguments = json.RawMessage(`{"program":"main"` + args + `}`)
+		})
+		if v, err := p.Verify(t.Context(), verify.Facts{Results: []verify.Result{r}}); err != nil || v.Verified != want {
+			t.Errorf("%s: got %+v, %v, want %v", args, v, err, want)
+		}
+	}
+}
+
 func TestProgramWithoutStdoutLooksAtTheExitCodeAlone(t *testing.T) {
 	p := verify.Program{Tool: "run_program", Program: "main", ExitCode: 7}
 	v, err := p.Verify(t.Context(), verify.Facts{Results: []verify.Result{ran("r1", `{"program":"main","exit_code":7}`)}})
@@ -87,16 +112,17 @@ func TestProgramWithoutStdoutLooksAtTheExitCodeAlone(t *testing.T) {
 func TestProgramUnreadableIsAnError(t *testing.T) {
 	good := ran("r1", `{"program":"main","exit_code":0,"stdout":"42\n"}`)
 	bad := map[string]verify.Result{
-		"no JSON":           ran("r2", `{"program":`),
-		"an array":          ran("r2", `[]`),
-		"null":              ran("r2", `null`),
-		"no program":        ran("r2", `{"exit_code":0,"stdout":"42"}`),
-		"no exit code":      ran("r2", `{"program":"main","stdout":"42"}`),
-		"exit code is text": ran("r2", `{"program":"main","exit_code":"0","stdout":"42"}`),
-		"exit code is true": ran("r2", `{"program":"main","exit_code":true,"stdout":"42"}`),
-		"exit code is 0.5":  ran("r2", `{"program":"main","exit_code":0.5,"stdout":"42"}`),
-		"no stdout":         ran("r2", `{"program":"main","exit_code":0}`),
-		"nothing at all":    {Evidence: "r2", Tool: "run_program"},
+		"no JSON":               ran("r2", `{"program":`),
+		"an array":              ran("r2", `[]`),
+		"null":                  ran("r2", `null`),
+		"no program":            ran("r2", `{"exit_code":0,"stdout":"42"}`),
+		"no exit code":          ran("r2", `{"program":"main","stdout":"42"}`),
+		"exit code is text":     ran("r2", `{"program":"main","exit_code":"0","stdout":"42"}`),
+		"exit code is true":     ran("r2", `{"program":"main","exit_code":true,"stdout":"42"}`),
+		"exit code is 0.5":      ran("r2", `{"program":"main","exit_code":0.5,"stdout":"42"}`),
+		"no stdout":             ran("r2", `{"program":"main","exit_code":0}`),
+		"arguments are no list": with(good, func(r *verify.Result) { r.Arguments = json.RawMessage(`{"program":"main","args":"42"}`) }),
+		"nothing at all":        {Evidence: "r2", Tool: "run_program"},
 		"facts only as wished": with(ran("r2", ""), func(r *verify.Result) {
 			r.Arguments = json.RawMessage(`{"program":"main","exit_code":0,"stdout":"42"}`)
 		}),
@@ -121,6 +147,12 @@ func TestProgramCutOutput(t *testing.T) {
 	r := ran("r1", `{"program":"main","exit_code":0,"stdout":"4\n[9 bytes omitted]\n2","omitted_bytes":9}`)
 	v, err := p.Verify(t.Context(), verify.Facts{Results: []verify.Result{r}})
 	if err != nil || v.Verified || !strings.Contains(v.Finding, "9 bytes of its output were not kept") {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	long := strings.Repeat("4", 50)
+	q := verify.Program{Tool: "run_program", Program: "main", Stdout: &long}
+	if v, err := q.Verify(t.Context(), verify.Facts{Results: []verify.Result{r}}); err != nil || v.Verified ||
+		v.Finding != "what was recorded of the output of main was cut at 21 bytes and cannot be judged: 50 bytes are expected" {
 		t.Errorf("got %+v, %v", v, err)
 	}
 	r = ran("r1", `{"program":"main","exit_code":0,"stdout":"42\n","omitted_bytes":9}`)
