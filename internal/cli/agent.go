@@ -17,7 +17,8 @@ import (
 // buildAgent makes the agent that a complete configuration describes, which
 // is to be recorded in a journal at that path. It
 // starts nothing and contacts nobody. Call release when the agent is not used
-// any more. Errors are CONFIGURATION.
+// any more; called earlier, and it may be called again, it kills the programs
+// that the agent runs. Errors are CONFIGURATION.
 func buildAgent(c *config.Config, journal string) (agent *engine.Agent, release func(), err error) {
 	m, err := buildModel(c.Model)
 	if err != nil {

@@ -30,7 +30,7 @@ type app struct {
 // returns the exit code: 0 for a run that was answered or verified and for any
 // other command that succeeded, 1 for every other stop and for errors, 2 for a
 // command line that cannot be understood, 130 for an interrupt (SIGINT, SIGTERM
-// or SIGHUP; a second one ends the process at once). Errors go to stderr as one
+// or SIGHUP; a second one kills what runs, a third one the process). Errors go to stderr as one
 // JSON object. Main takes over these signals and SIGPIPE of the process while
 // it runs, and is not for concurrent use. Of the environment it only reads;
 // Process also hides it.

@@ -42,7 +42,7 @@ type scene struct {
 }
 
 func (a *app) demo(ctx context.Context) error {
-	ctx, stop := untilInterrupted(ctx)
+	ctx, stop := untilInterrupted(ctx, func() {}) // what a demonstration starts ends by itself
 	defer stop()
 
 	dir, err := os.MkdirTemp("", "holdfast-demo-")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 
@@ -102,6 +104,53 @@ steps:
 	}
 	if last := back.Messages[len(back.Messages)-1]; last.Role != "tool" || last.CallID != "call_1" {
 		t.Errorf("the call is not answered: %+v", back.Messages)
+	}
+}
+
+// Report A18: a second interrupt does not wait for a program that will not end.
+// The whole of it is killed, and the run still stops in order.
+func TestSecondInterrupt(t *testing.T) {
+	dir := project(t, map[string]string{
+		"holdfast.yaml": `
+model: {provider: script, name: play.yaml}
+tools: [run_program]
+programs: {stay: {argv: [sh, -c, 'exec 3>fifo; trap "echo asked >&3" TERM; echo up >&3; (trap "" TERM INT HUP; exec sleep 600) & while :; do wait; done'], timeout: 9m}}
+policy: [{allow: run_program}]
+limits: {deadline: 9m}
+`,
+		"play.yaml": "steps:\n  - calls: [{id: call_1, name: run_program, args: '{\"program\":\"stay\"}'}]\n  - text: never\n",
+	})
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := process(t, dir, "run", "--json", "Wait.")
+	var held *os.File
+	r := interrupt(t, cmd, syscall.SIGTERM, func() {
+		var err error
+		if held, err = os.Open(fifo); err != nil {
+			t.Fatal(err)
+		}
+		told := bufio.NewReader(held)
+		if line, err := told.ReadString('\n'); line != "up\n" {
+			t.Errorf("%q, %v", line, err)
+		}
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := told.ReadString('\n'); line != "asked\n" {
+			t.Errorf("%q, %v", line, err)
+		}
+	})
+	defer held.Close()
+	if err := held.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(held); err != nil {
+		t.Errorf("a process lives on: %v after %q", err, rest)
+	}
+	if r.Stop != "cancelled" || shown(t, dir).Stop != "cancelled" {
+		t.Errorf("got %+v", r)
 	}
 }
 

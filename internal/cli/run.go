@@ -81,7 +81,7 @@ func (a *app) run(ctx context.Context, flags runFlags, question string) error {
 	d := newDisplay(a.stdout)
 	agent.Approver = newApprover(flags.yes, a.stdin, a.stderr, d)
 
-	ctx, stop := untilInterrupted(ctx)
+	ctx, stop := untilInterrupted(ctx, release)
 	defer stop()
 
 	rt, err := holdfast.Open(ctx, holdfast.Options{File: path})

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"io"
+
 	"github.com/holdfast-run/holdfast/internal/cli/config"
 	"github.com/holdfast-run/holdfast/tool"
 	"github.com/holdfast-run/holdfast/tool/files"
@@ -14,19 +16,25 @@ func toolNames() []string {
 }
 
 // buildTools makes the tools that c lists, in that order. Those for files do
-// not reach the protected paths. release closes what they hold open.
+// not reach the protected paths. release closes what they hold open, and kills
+// the programs that run.
 func buildTools(c *config.Config, protected ...string) (set *tool.Set, release func(), err error) {
 	w, err := files.Open(c.Workspace, files.Options{Protect: protected})
 	if err != nil {
 		return nil, nil, err
 	}
-	release = func() { _ = w.Close() } // only a descriptor of a directory
+	available, err := availableTools(c, w)
+	release = func() {
+		if runs, ok := available[config.RunProgram].(io.Closer); ok {
+			_ = runs.Close() // never fails
+		}
+		_ = w.Close() // only a descriptor of a directory
+	}
 	defer func() {
 		if err != nil {
 			release()
 		}
 	}()
-	available, err := availableTools(c, w)
 	if err != nil {
 		return nil, nil, err
 	}
