@@ -26,8 +26,11 @@ func newApprover(yes bool, stdin io.Reader, stderr io.Writer, d *display) policy
 		return alwaysYes{}
 	}
 	in, out := terminal(stdin), terminal(stderr)
-	if in == nil || out == nil {
-		return nobody{}
+	switch {
+	case in == nil:
+		return nobody{"there is no terminal"}
+	case out == nil:
+		return nobody{"standard error, where the question would be put, is not a terminal"}
 	}
 	return &person{in: in, out: out, timeline: d, turn: make(chan struct{}, 1)}
 }
@@ -48,10 +51,10 @@ func (alwaysYes) Approve(context.Context, policy.Approval) (policy.Verdict, erro
 }
 
 // nobody refuses everything.
-type nobody struct{}
+type nobody struct{ why string }
 
-func (nobody) Approve(context.Context, policy.Approval) (policy.Verdict, error) {
-	return policy.Verdict{Reason: "needs approval, and there is no terminal; run with --yes or change the policy"}, nil
+func (n nobody) Approve(context.Context, policy.Approval) (policy.Verdict, error) {
+	return policy.Verdict{Reason: "needs approval, and " + n.why + "; run with --yes or change the policy"}, nil
 }
 
 // person asks at a terminal, one question at a time. Only the line `yes`
@@ -94,7 +97,8 @@ func (p *person) ask(ctx context.Context, a policy.Approval) (string, error) {
 		return "", err
 	}
 	defer stop()
-	if err := p.dropTypedAhead(); err != nil {
+	// What was typed before the question could be read answers nothing.
+	if err := flushInput(int(p.in.Fd())); err != nil {
 		return "", err
 	}
 	if _, err := io.WriteString(p.out, question(a, time.Now())); err != nil {
@@ -138,7 +142,7 @@ const maxAnswer = 1024
 func (p *person) readLine(wake int) (answer string, ended bool, err error) {
 	var line []byte
 	for len(line) < maxAnswer {
-		ready, err := readable(int(p.in.Fd()), wake, nil)
+		ready, err := readable(int(p.in.Fd()), wake)
 		if err != nil {
 			return "", false, err
 		}
@@ -159,25 +163,6 @@ func (p *person) readLine(wake int) (answer string, ended bool, err error) {
 		}
 	}
 	return "", false, nil
-}
-
-// dropTypedAhead throws away lines that were typed before the question could
-// be read: they answer nothing.
-func (p *person) dropTypedAhead() error {
-	for {
-		ready, err := readable(int(p.in.Fd()), -1, &unix.Timeval{})
-		if err != nil || !ready {
-			return err
-		}
-		var buf [256]byte
-		n, err := p.in.Read(buf[:])
-		if errors.Is(err, io.EOF) || n == 0 && err == nil {
-			return nil // an end of the input that was typed ahead
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // wakeAtEnd returns a descriptor that becomes readable when ctx ends, so that
@@ -202,25 +187,22 @@ func wakeAtEnd(ctx context.Context) (fd int, stop func(), err error) {
 	}, nil
 }
 
-// readable waits until in can be read (true), until wake can, or for timeout
-// (nil: without bound). A wake of -1 is not looked at.
-func readable(in, wake int, timeout *unix.Timeval) (bool, error) {
+// readable waits until in can be read (true) or wake can.
+func readable(in, wake int) (bool, error) {
 	if max(in, wake) >= unix.FD_SETSIZE {
 		return false, &kernel.Error{Code: kernel.CodeInternal, Message: "too many open files to wait for an answer"}
 	}
 	for {
 		var set unix.FdSet
 		set.Set(in)
-		if wake >= 0 {
-			set.Set(wake)
-		}
-		n, err := unix.Select(max(in, wake)+1, &set, nil, nil, timeout)
+		set.Set(wake)
+		n, err := unix.Select(max(in, wake)+1, &set, nil, nil, nil)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err != nil {
 			return false, err
 		}
-		return n > 0 && set.IsSet(in) && (wake < 0 || !set.IsSet(wake)), nil
+		return n > 0 && set.IsSet(in) && !set.IsSet(wake), nil
 	}
 }

@@ -113,16 +113,26 @@ func TestPersonApprovesWithYesAlone(t *testing.T) {
 	}
 }
 
-// What was typed before the question was shown answers nothing.
+// What was typed before the question was shown answers nothing, and is no part
+// of an answer.
 func TestPersonIgnoresWhatWasTypedAhead(t *testing.T) {
-	k, p := newKeyboard(t)
-	k.typeIn("yes\n")
-	k.waitFor("yes\r\n", 1) // the terminal has taken it
-	got := ask(t.Context(), p, `{}`)
-	k.waitFor(prompt, 1)
-	k.typeIn("no\n")
-	if a := <-got; a.err != nil || a.Approved {
-		t.Errorf("got %+v", a)
+	for _, tt := range []struct {
+		ahead, echo, then string
+		want              bool
+	}{
+		{"yes\n", "yes\r\n", "no\n", false},
+		{"yes", "yes", "\n", false},
+		{"no\nno", "no\r\nno", "yes\n", true},
+	} {
+		k, p := newKeyboard(t)
+		k.typeIn(tt.ahead)
+		k.waitFor(tt.echo, 1) // the terminal has taken it
+		got := ask(t.Context(), p, `{}`)
+		k.waitFor(prompt, 1)
+		k.typeIn(tt.then)
+		if a := <-got; a.err != nil || a.Approved != tt.want {
+			t.Errorf("%q and then %q: got %+v", tt.ahead, tt.then, a)
+		}
 	}
 }
 

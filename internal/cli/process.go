@@ -2,6 +2,8 @@ package cli
 
 import (
 	"errors"
+	"io"
+	"log"
 	"os"
 )
 
@@ -9,7 +11,12 @@ import (
 // all it takes the providers' keys out of the environment and closes the
 // process to others of the same user, so that no program that a model may run
 // finds a key in its parent. Where the system does not let it, doctor says so.
+//
+// It also silences the log package's default logger: net/http writes what a
+// server sends unasked to it, and no byte of a server's belongs on a screen
+// unescaped. Nothing in this program logs through it.
 func Process(args []string) int {
+	log.SetOutput(io.Discard)
 	env, err := takeKeys()
 	return execute(args, &app{
 		stdin: os.Stdin, stdout: &output{w: os.Stdout}, stderr: os.Stderr,

@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -369,7 +372,7 @@ steps:
 		if strings.Contains(line, "approval needed") && !strings.HasPrefix(line, "approval needed: write_file") ||
 			strings.Contains(line, prompt) && line != "type yes to allow; anything else refuses: yes" ||
 			strings.HasPrefix(line, "type yes") && !strings.HasPrefix(lines[i-1], "  the run ends in ") ||
-			strings.HasPrefix(line, "approval needed") && !slices.Contains(lines[:i], "call call_1: ask by rule 2: ask write_file: the policy wants a person's approval") {
+			strings.HasPrefix(line, "approval needed") && !slices.Contains(lines[:i], "call call_1: ask by policy rule 2: ask write_file: the policy wants a person's approval") {
 			t.Errorf("line %d: %q in\n%s", i+1, line, strings.Join(lines, "\n"))
 		}
 	}
@@ -453,3 +456,71 @@ func (panickingWriter) Write([]byte) (int, error) { panic("PLANTED") }
 type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// What a server sends unasked shows nowhere: net/http would print it as it is,
+// whatever it does to a terminal.
+func TestUnsolicitedBytesAreNotShown(t *testing.T) {
+	dir := project(t, map[string]string{
+		"holdfast.yaml": `
+model: {provider: openai, name: m, stream: false}
+tools: [run_program]
+programs: {wait: {argv: [sh, -c, "echo up > up; read x < go"], timeout: 9m}}
+policy: [{allow: run_program}]
+limits: {deadline: 9m}
+`,
+	})
+	up, release := filepath.Join(dir, "up"), filepath.Join(dir, "go")
+	for _, path := range []string{up, release} {
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	cmd := process(t, dir, "run", "--json", "Wait.")
+	cmd.Env = append(cmd.Env, "OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=http://"+listener.Addr().String()+"/v1")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	idle := reply(t, listener, `{"choices":[{"message":{"tool_calls":[{"id":"c","type":"function","function":{"name":"run_program","arguments":"{\"program\":\"wait\"}"}}]},"finish_reason":"tool_calls"}]}`)
+	defer idle.Close()
+	if _, err := os.ReadFile(up); err != nil { // the whole reply was read
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(idle, "\x1b[31mplanted"); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, idle) // until the client has seen it, and hangs up
+	if err := os.WriteFile(release, []byte("go\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer reply(t, listener, `{"choices":[{"message":{"content":"Done."},"finish_reason":"stop"}]}`).Close()
+	if err := cmd.Wait(); err != nil || errs.Len() > 0 || strings.Contains(out.String(), "planted") {
+		t.Errorf("%v: stdout %q, stderr %q", err, out.String(), errs.String())
+	}
+}
+
+// reply answers one request on a connection of its own, which stays open.
+func reply(t *testing.T, listener net.Listener, body string) net.Conn {
+	t.Helper()
+	c, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.ReadRequest(bufio.NewReader(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
