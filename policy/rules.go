@@ -49,7 +49,7 @@ func NewRules(rules []Rule) (*Rules, error) {
 	p := &Rules{rules: slices.Clone(rules)}
 	for i, r := range rules {
 		if err := r.Validate(); err != nil {
-			err.Message = fmt.Sprintf("rule %d: %s", i+1, err.Message)
+			err.Message = fmt.Sprintf("policy rule %d: %s", i+1, err.Message)
 			return nil, err
 		}
 		p.decisions = append(p.decisions, r.decision(i+1))
@@ -99,7 +99,7 @@ func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 	}
 	return Decision{
 		Answer: kernel.Deny,
-		Rule:   "no rule: deny",
+		Rule:   "default",
 		Reason: fmt.Sprintf("no policy rule allows %s; an operator can add {allow: %s} or {ask: %s}", r.Tool, r.Tool, r.Tool),
 	}, nil
 }
@@ -107,7 +107,7 @@ func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 // decision is what the rule says at that position, from 1.
 func (r Rule) decision(position int) Decision {
 	d := Decision{Answer: r.Answer, Reason: r.Reason}
-	d.Rule = fmt.Sprintf("rule %d: %s %s", position, r.Answer, r.Tool)
+	d.Rule = fmt.Sprintf("policy rule %d: %s %s", position, r.Answer, r.Tool)
 	if d.Reason != "" {
 		return d
 	}

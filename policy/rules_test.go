@@ -43,20 +43,20 @@ func TestRulesAnswer(t *testing.T) {
 		want  kernel.Answer
 		rule  string
 	}{
-		{"no rules", nil, "multiply", kernel.Deny, "no rule: deny"},
-		{"nothing matches", []policy.Rule{allow("read_file")}, "multiply", kernel.Deny, "no rule: deny"},
-		{"allow", []policy.Rule{allow("multiply")}, "multiply", kernel.Allow, "rule 1: allow multiply"},
-		{"ask", []policy.Rule{allow("multiply"), ask("run_program")}, "run_program", kernel.Ask, "rule 2: ask run_program"},
-		{"first of ask and allow", []policy.Rule{ask("x"), allow("x")}, "x", kernel.Ask, "rule 1: ask x"},
-		{"first of allow and ask", []policy.Rule{allow("x"), ask("x")}, "x", kernel.Allow, "rule 1: allow x"},
-		{"deny stands last", []policy.Rule{allow("x"), ask("x"), deny("x")}, "x", kernel.Deny, "rule 3: deny x"},
-		{"deny by pattern", []policy.Rule{allow("write_file"), deny("*_file")}, "write_file", kernel.Deny, "rule 2: deny *_file"},
-		{"pattern is the whole name", []policy.Rule{allow("read*")}, "spread_file", kernel.Deny, "no rule: deny"},
-		{"pattern at the end", []policy.Rule{allow("read*")}, "read", kernel.Allow, "rule 1: allow read*"},
-		{"pattern in the middle", []policy.Rule{ask("mcp__*__get")}, "mcp__a__b__get", kernel.Ask, "rule 1: ask mcp__*__get"},
-		{"everything", []policy.Rule{allow("*")}, "anything", kernel.Allow, "rule 1: allow *"},
-		{"a name is no prefix", []policy.Rule{allow("read")}, "read_file", kernel.Deny, "no rule: deny"},
-		{"case counts", []policy.Rule{allow("Read")}, "read", kernel.Deny, "no rule: deny"},
+		{"no rules", nil, "multiply", kernel.Deny, "default"},
+		{"nothing matches", []policy.Rule{allow("read_file")}, "multiply", kernel.Deny, "default"},
+		{"allow", []policy.Rule{allow("multiply")}, "multiply", kernel.Allow, "policy rule 1: allow multiply"},
+		{"ask", []policy.Rule{allow("multiply"), ask("run_program")}, "run_program", kernel.Ask, "policy rule 2: ask run_program"},
+		{"first of ask and allow", []policy.Rule{ask("x"), allow("x")}, "x", kernel.Ask, "policy rule 1: ask x"},
+		{"first of allow and ask", []policy.Rule{allow("x"), ask("x")}, "x", kernel.Allow, "policy rule 1: allow x"},
+		{"deny stands last", []policy.Rule{allow("x"), ask("x"), deny("x")}, "x", kernel.Deny, "policy rule 3: deny x"},
+		{"deny by pattern", []policy.Rule{allow("write_file"), deny("*_file")}, "write_file", kernel.Deny, "policy rule 2: deny *_file"},
+		{"pattern is the whole name", []policy.Rule{allow("read*")}, "spread_file", kernel.Deny, "default"},
+		{"pattern at the end", []policy.Rule{allow("read*")}, "read", kernel.Allow, "policy rule 1: allow read*"},
+		{"pattern in the middle", []policy.Rule{ask("mcp__*__get")}, "mcp__a__b__get", kernel.Ask, "policy rule 1: ask mcp__*__get"},
+		{"everything", []policy.Rule{allow("*")}, "anything", kernel.Allow, "policy rule 1: allow *"},
+		{"a name is no prefix", []policy.Rule{allow("read")}, "read_file", kernel.Deny, "default"},
+		{"case counts", []policy.Rule{allow("Read")}, "read", kernel.Deny, "default"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestNewRulesRefuses(t *testing.T) {
 			if kernel.CodeOf(err) != kernel.CodeConfiguration {
 				t.Fatalf("got %v, want CONFIGURATION", err)
 			}
-			if !strings.Contains(err.Error(), "rule 2") {
+			if !strings.Contains(err.Error(), "policy rule 2") {
 				t.Errorf("%v does not name the rule", err)
 			}
 		})
@@ -161,7 +161,7 @@ func TestAddedRulesNeverBeatADeny(t *testing.T) {
 		more := append(append(append([]policy.Rule{}, rules[:at]...), added), rules[at:]...)
 		after := decide(t, more, tool)
 
-		if byRule := before.Rule != "no rule: deny"; before.Answer == kernel.Deny && byRule && after.Answer != kernel.Deny {
+		if byRule := before.Rule != "default"; before.Answer == kernel.Deny && byRule && after.Answer != kernel.Deny {
 			t.Fatalf("%v opened a denied call", added)
 		}
 		if added.Answer == kernel.Deny && before.Answer != after.Answer && after.Answer != kernel.Deny {
@@ -217,7 +217,7 @@ func ExampleRules() {
 		fmt.Println(tool, d.Answer, "by", d.Rule)
 	}
 	// Output:
-	// read_file allow by rule 1: allow read_*
-	// run_program ask by rule 2: ask run_program
-	// read_mail deny by rule 3: deny read_mail
+	// read_file allow by policy rule 1: allow read_*
+	// run_program ask by policy rule 2: ask run_program
+	// read_mail deny by policy rule 3: deny read_mail
 }

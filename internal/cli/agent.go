@@ -46,7 +46,7 @@ func buildAgent(c *config.Config, journal string) (agent *engine.Agent, release 
 		RequestTimeout: c.RequestTimeout,
 	}
 	if v := c.Verify; v != nil {
-		agent.Verifier = verify.Program{Tool: config.RunProgram, Program: v.Program, ExitCode: v.ExitCode, Stdout: v.Stdout}
+		agent.Verifier = verify.Program{Tool: config.RunProgram, Program: v.Program, Args: v.Args, ExitCode: v.ExitCode, Stdout: v.Stdout}
 		agent.VerifyEachTurn, agent.Continue = v.EachTurn, v.Continue
 	}
 	return agent, release, nil

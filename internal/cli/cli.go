@@ -3,12 +3,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -97,7 +99,7 @@ func (a *app) rootCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err.Error(), fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))
+		return usage(flagProblem(err), fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))
 	})
 	root.AddCommand(
 		a.demoCommand(),
@@ -108,6 +110,15 @@ func (a *app) rootCommand() *cobra.Command {
 		a.versionCommand(),
 	)
 	return root
+}
+
+// flagProblem says what is wrong with a flag. The flags that are no text are
+// switches.
+func flagProblem(err error) string {
+	if bad, ok := errors.AsType[*strconv.NumError](err); ok {
+		return fmt.Sprintf("a switch such as --json stands alone, or takes true or false, not %.40q", bad.Num)
+	}
+	return err.Error()
 }
 
 // noArguments refuses whatever is not a flag.

@@ -16,10 +16,14 @@ type journalFlags struct {
 	json       bool
 }
 
-func (f *journalFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.config, "config", "c", "", "the configuration `FILE` that the journal stands beside (default ./holdfast.yaml)")
+const besideConfig = "the configuration `FILE` that the journal stands beside (default ./holdfast.yaml)"
+
+// add declares the flags. config says what the file is for, and object what
+// --json prints.
+func (f *journalFlags) add(cmd *cobra.Command, config, object string) {
+	cmd.Flags().StringVarP(&f.config, "config", "c", "", config)
 	cmd.Flags().StringVar(&f.db, "db", "", "the journal's `FILE` (default .holdfast/journal.db beside the configuration file)")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print "+object)
 }
 
 func (a *app) runsCommand() *cobra.Command {
@@ -49,7 +53,7 @@ func (a *app) runsListCommand() *cobra.Command {
 			return a.listRuns(cmd.Context(), flags, query)
 		},
 	}
-	flags.add(cmd)
+	flags.add(cmd, besideConfig, "a JSON array of objects, one a run, as one line")
 	cmd.Flags().StringVar(&query.User, "user", "", "only runs of this user")
 	cmd.Flags().StringVar(&query.Tenant, "tenant", "", "only runs of this tenant")
 	cmd.Flags().StringVar(&query.Session, "session", "", "only runs of this session")
@@ -72,7 +76,7 @@ func (a *app) runsShowCommand() *cobra.Command {
 			return a.showRun(cmd.Context(), flags, owner, args[0])
 		},
 	}
-	flags.add(cmd)
+	flags.add(cmd, besideConfig, "one JSON object and nothing else")
 	cmd.Flags().StringVar(&owner.User, "user", "", "only if it is a run of this user; otherwise it is not found")
 	cmd.Flags().StringVar(&owner.Tenant, "tenant", "", "only if it is a run of this tenant; otherwise it is not found")
 	return cmd

@@ -37,6 +37,9 @@ func newHead(h journal.Head) head {
 	return out
 }
 
+// maxListed bounds what a list shows of a question, in bytes.
+const maxListed = 60
+
 func (a *app) listRuns(ctx context.Context, flags journalFlags, q journal.Query) error {
 	reader, err := a.openReader(ctx, flags)
 	if err != nil {
@@ -63,8 +66,8 @@ func (a *app) listRuns(ctx context.Context, flags journalFlags, q journal.Query)
 		if stop == "" {
 			stop = line.State
 		}
-		d.printf("%s\t%s\t%s\t%s\t%d\t%.60s\n", safeLine(line.Run), line.StartedAt.Format(time.RFC3339),
-			stop, line.Verified, line.Turns, preview(line.Question))
+		d.printf("%s\t%s\t%s\t%s\t%d\t%s\n", safeLine(line.Run), line.StartedAt.Format(time.RFC3339),
+			stop, line.Verified, line.Turns, previewIn(line.Question, maxListed))
 	}
 	return table.Flush()
 }

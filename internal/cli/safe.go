@@ -11,16 +11,19 @@ import (
 const maxPreview = 200
 
 // preview makes one line of at most maxPreview bytes out of any text.
-func preview(s string) string {
+func preview(s string) string { return previewIn(s, maxPreview) }
+
+// previewIn does it in at most limit bytes. What was cut ends in "…".
+func previewIn(s string, limit int) string {
 	s = strings.TrimSpace(s)
-	if len(s) > 2*maxPreview {
-		s = s[:2*maxPreview] // what is left of a split rune is cut below
+	if len(s) > 2*limit {
+		s = s[:2*limit] // what is left of a split rune is cut below
 	}
 	s = safeLine(s)
-	if len(s) <= maxPreview {
+	if len(s) <= limit {
 		return s
 	}
-	n := maxPreview - len("…")
+	n := limit - len("…")
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}

@@ -80,6 +80,7 @@ type Program struct {
 // Verify says which program's last result decides on the answer.
 type Verify struct {
 	Program  string
+	Args     []string // what the model is to give the program
 	ExitCode int
 	Stdout   *string // nil: not looked at
 	EachTurn bool    // also after each turn's results
@@ -132,9 +133,9 @@ func readBounded(path string) ([]byte, error) {
 	case err != nil:
 		return nil, unreadable(path, err)
 	case !info.Mode().IsRegular():
-		return nil, unreadable(path, errors.New("not a regular file"))
+		return nil, unusable(path, "it is not a regular file", "name a file with -c", nil)
 	case info.Size() > maxFile:
-		return nil, unreadable(path, fmt.Errorf("larger than %d bytes", maxFile))
+		return nil, unusable(path, "it is over 1 MiB", "is it the right file? Long instructions can be files of the workspace", nil)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -144,14 +145,24 @@ func readBounded(path string) ([]byte, error) {
 }
 
 func unreadable(path string, err error) error {
-	reason := err.Error()
+	reason, hint := err.Error(), "check the disk that it is on"
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		reason = pathErr.Err.Error()
 	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		hint = "give an existing file with -c, or leave -c out to use ./holdfast.yaml"
+	case errors.Is(err, fs.ErrPermission):
+		hint = "check the owner and the mode of the file and of its folders"
+	}
+	return unusable(path, reason, hint, err)
+}
+
+func unusable(path, reason, hint string, err error) error {
 	return &kernel.Error{
 		Code:    kernel.CodeConfiguration,
 		Message: fmt.Sprintf("cannot read the configuration file %s: %s", path, reason),
-		Hint:    "give an existing file with -c, or leave -c out to use ./holdfast.yaml",
+		Hint:    hint,
 		Err:     err,
 	}
 }

@@ -41,7 +41,7 @@ programs:
   lint: {argv: [lint, -v], effect: read, timeout: 2m}
 policy: [{allow: multiply}, {ask: run_program, reason: "it starts a process"}, {deny: "*_file"}]
 limits: {turns: 3, calls: 4, deadline: 1m, request_timeout: 7s, repeat: 0, tokens: 5000, last_turn: reads, retry: {attempts: 2, per_run: 5, wait: 0s}}
-verify: {program: main, exit_code: 1, stdout: "42", when: each_turn, on_unverified: continue}
+verify: {program: main, args: [-x, "1"], exit_code: 1, stdout: "42", when: each_turn, on_unverified: continue}
 `
 
 func TestReadEveryKey(t *testing.T) {
@@ -77,7 +77,7 @@ func TestReadEveryKey(t *testing.T) {
 		Limits:         kernel.Limits{Turns: 3, Calls: 4, Deadline: time.Minute, Tokens: 5000, LastTurn: kernel.LastTurnReads},
 		Retry:          kernel.Retry{Attempts: 2, PerRun: 5},
 		RequestTimeout: 7 * time.Second,
-		Verify:         &config.Verify{Program: "main", ExitCode: 1, Stdout: &stdout, EachTurn: true, Continue: true},
+		Verify:         &config.Verify{Program: "main", Args: []string{"-x", "1"}, ExitCode: 1, Stdout: &stdout, EachTurn: true, Continue: true},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config.Secret{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -139,15 +139,15 @@ func TestReadRefuses(t *testing.T) {
 		{"name as a number", "model: {name: 4}", 1, "model.name: must be text, not the number 4", "quotes"},
 		{"empty name", `model: {name: ""}`, 1, "model.name: is empty", ""},
 		{"profile", "model: {profile: lax}", 1, "model.profile", "known here: strict, tolerant"},
-		{"stream as text", `model: {stream: "true"}`, 1, "model.stream: must be true or false, not text", ""},
+		{"stream as text", `model: {stream: "true"}`, 1, "model.stream: must be true or false, not text", "without quotes"},
 		{"stream as yes", "model: {stream: yes}", 1, "must be true or false", ""},
 		{"stream as 1", "model: {stream: 1}", 1, "must be true or false, not the number 1", ""},
-		{"max_tokens 127", "model: {max_tokens: 127}", 1, "from 128 to 16384, not 127", ""},
+		{"max_tokens 127", "model: {max_tokens: 127}", 1, "from 128 to 16384, not 127", "give a number from 128 to 16384"},
 		{"max_tokens 16385", "model: {max_tokens: 16385}", 1, "from 128 to 16384, not 16385", ""},
-		{"max_tokens abc", "model: {max_tokens: abc}", 1, "must be a whole number, not text", ""},
+		{"max_tokens abc", "model: {max_tokens: abc}", 1, "must be a whole number, not text", "plain digits"},
 		{"max_tokens as text", `model: {max_tokens: "4096"}`, 1, "must be a whole number, not text", ""},
 		{"base_url without a scheme", "model: {base_url: example.test/v1}", 1, "model.base_url: must be an http or https URL", ""},
-		{"base_url of a file", "model: {base_url: \"file:///etc/passwd\"}", 1, "must be an http or https URL", ""},
+		{"base_url of a file", "model: {base_url: \"file:///etc/passwd\"}", 1, "must be an http or https URL", "https://host for anthropic"},
 		{"base_url with a password", "model: {base_url: \"https://me:pw@example.test\"}", 1, "must not hold a name or a password", "environment"},
 		{"base_url with a fragment", "model: {base_url: \"https://example.test/v1#x\"}", 1, "fragment", ""},
 		{"script without a file", "model: {provider: script}", 1, "script file", "name: FILE"},
@@ -156,7 +156,7 @@ func TestReadRefuses(t *testing.T) {
 		{"turns true", "limits: {turns: true}", 1, "must be a whole number, not a boolean", ""},
 		{"turns 1.5", "limits: {turns: 1.5}", 1, "must be a whole number, not the number 1.5", ""},
 		{"turns 1.0", "limits: {turns: 1.0}", 1, "must be a whole number, not the number 1.0", ""},
-		{"turns -1", "limits: {turns: -1}", 1, "not -1", ""},
+		{"turns -1", "limits: {turns: -1}", 1, "not -1", "give a number from 1"},
 		{"turns too many", "limits: {turns: 99999999999999999999}", 1, "limits.turns: must be a whole number", ""},
 		{"turns in octal", "limits: {turns: 010}", 1, "limits.turns", "plain digits"},
 		{"turns in hex", "limits: {turns: 0x10}", 1, "limits.turns", "plain digits"},
@@ -168,9 +168,9 @@ func TestReadRefuses(t *testing.T) {
 		{"deadline inf in words", "limits: {deadline: infs}", 1, `"infs" is not a duration`, "30s"},
 		{"deadline without a unit", "limits: {deadline: 30}", 1, "must be a duration, not the number 30", "30s"},
 		{"deadline as text without a unit", `limits: {deadline: "30"}`, 1, "is not a duration", "30s"},
-		{"deadline 0s", "limits: {deadline: 0s}", 1, "must be from 1ns to 10000h0m0s, not 0s", ""},
+		{"deadline 0s", "limits: {deadline: 0s}", 1, "must be from 1ns to 10000h, not 0s", "give a time from 1ns to 10000h"},
 		{"deadline -1s", "limits: {deadline: -1s}", 1, "must be from 1ns", ""},
-		{"deadline beyond the clock", "limits: {deadline: 9999999h}", 1, "is not a duration", ""},
+		{"deadline beyond the clock", "limits: {deadline: 9999999h}", 1, "must be from 1ns to 10000h, not 9999999h", "give a time"},
 		{"request_timeout 0s", "limits: {request_timeout: 0s}", 1, "limits.request_timeout", ""},
 		{"last_turn", "limits: {last_turn: reed}", 1, "limits.last_turn", "known here: run, reads"},
 		{"retry is a number", "limits: {retry: 3}", 1, "limits.retry: must be a mapping", ""},
@@ -187,11 +187,11 @@ func TestReadRefuses(t *testing.T) {
 		{"tool as a mapping", "tools: [{name: multiply}]", 1, "tools[0]: must be text", ""},
 
 		{"policy as a mapping", "policy: {allow: multiply}", 1, "policy: must be a list", ""},
-		{"rule as text", "policy: [multiply]", 1, "policy[0]: must be a mapping", ""},
-		{"rule without an answer", "policy: [{reason: x}]", 1, "exactly one of allow, ask and deny", "{allow: TOOL}"},
+		{"rule as text", "policy: [multiply]", 1, "policy rule 1: must be a mapping", ""},
+		{"rule without an answer", "policy: [{reason: x}]", 1, "policy rule 1: a rule has exactly one of allow, ask and deny", "{allow: TOOL}"},
 		{"rule with two answers", "policy: [{allow: multiply, deny: multiply}]", 1, "exactly one of allow, ask and deny", ""},
-		{"rule with an unknown answer", "policy: [{alow: multiply}]", 1, `policy[0]: unknown key "alow"`, "did you mean allow?"},
-		{"rule for an unknown tool", "policy:\n- allow: multiply\n- deny: wirte_file", 3, `policy[1]: unknown tool "wirte_file"`, "did you mean write_file?"},
+		{"rule with an unknown answer", "policy: [{alow: multiply}]", 1, `policy rule 1: unknown key "alow"`, "did you mean allow?"},
+		{"rule for an unknown tool", "policy:\n- allow: multiply\n- deny: wirte_file", 3, `policy rule 2: unknown tool "wirte_file"`, "did you mean write_file?"},
 		{"rule with a bad pattern", "policy: [{allow: \"[a-z]*\"}]", 1, "no tool name and no pattern", ""},
 
 		{"run_program without programs", "\ntools: [run_program]", 2, "run_program is listed, but no programs", "add programs"},
@@ -204,7 +204,7 @@ func TestReadRefuses(t *testing.T) {
 		{"program with NUL", `programs: {main: ["a\0b"]}`, 1, "NUL", ""},
 		{"program with a bad name", `programs: {"a b": [x]}`, 1, "cannot be named like this", ""},
 		{"program without argv", "programs: {main: {effect: read}}", 1, "programs.main: argv is missing", ""},
-		{"program with a bad effect", "programs: {main: {argv: [x], effect: reed}}", 1, "programs.main.effect", "did you mean read?"},
+		{"program with a bad effect", "programs: {main: {argv: [x], effect: reed}}", 1, "programs.main.effect", "did you mean read? known here: read, idempotent, once"},
 		{"program that is reconcilable", "programs: {main: {argv: [x], effect: reconcilable}}", 1, "not reconcilable", "idempotent"},
 		{"program with a long timeout", "programs: {main: {argv: [x], timeout: 13h}}", 1, "programs.main.timeout", ""},
 		{"program with a bad timeout", "programs: {main: {argv: [x], timeout: 0s}}", 1, "programs.main.timeout", ""},
@@ -212,6 +212,9 @@ func TestReadRefuses(t *testing.T) {
 
 		{"verify without a program", "verify: {exit_code: 0}", 1, "verify: program is missing", ""},
 		{"verify of an unknown program", "tools: [run_program]\nprograms: {main: [x]}\nverify:\n  program: mian", 4, `"mian" is not among programs`, "did you mean main?"},
+		{"verify without any programs", "verify: {program: main}", 1, "no programs are configured", "add programs"},
+		{"verify of more than is recorded", "programs: {main: [x]}\nverify: {program: main, stdout: \"" + strings.Repeat("4", 8192) + "\"}", 2, "verify.stdout: is longer than what a result records", "shorter"},
+		{"verify with an argument that is a number", "verify: {program: main, args: [1]}", 1, "verify.args[0]: must be text", "quotes"},
 		{"verify that nothing can run", "programs: {main: [x]}\nverify: {program: main}", 2, "nothing can run it", "add run_program"},
 		{"verify with a number", "verify: {program: main, stdout: 42}", 1, "verify.stdout: must be text, not the number 42", "quotes"},
 		{"verify with a bad exit code", "verify: {program: main, exit_code: 256}", 1, "verify.exit_code", ""},
@@ -229,7 +232,7 @@ func TestReadRefuses(t *testing.T) {
 			if at := fmt.Sprintf("%s:%d: ", path, tt.line); !strings.HasPrefix(e.Message, at) || !strings.Contains(e.Message, tt.want) {
 				t.Errorf("message %q, want %q and %q", e.Message, at, tt.want)
 			}
-			if !strings.Contains(e.Hint, tt.hint) {
+			if e.Hint == "" || !strings.Contains(e.Hint, tt.hint) {
 				t.Errorf("hint %q, want %q", e.Hint, tt.hint)
 			}
 		})
@@ -269,9 +272,20 @@ func TestReadRefusesTheFileItself(t *testing.T) {
 	if err := os.WriteFile(big, make([]byte, 2<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, path := range map[string]string{"missing": filepath.Join(dir, "none.yaml"), "directory": dir, "big": big} {
-		if _, err := config.Read(path, tools); kernel.CodeOf(err) != kernel.CodeConfiguration {
-			t.Errorf("%s: got %v, want CONFIGURATION", name, err)
+	loop := filepath.Join(dir, "loop.yaml")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ path, want, hint string }{
+		{filepath.Join(dir, "none.yaml"), "no such file", "give an existing file with -c"},
+		{dir, "it is not a regular file", "name a file"},
+		{big, "it is over 1 MiB", "the right file"},
+		{loop, "too many levels", "disk"},
+	} {
+		_, err := config.Read(tt.path, tools)
+		var e *kernel.Error
+		if !errors.As(err, &e) || e.Code != kernel.CodeConfiguration || !strings.Contains(e.Message, tt.want) || !strings.Contains(e.Hint, tt.hint) {
+			t.Errorf("%s: got %+v", tt.path, e)
 		}
 	}
 }
@@ -336,6 +350,10 @@ func TestCompleteRefuses(t *testing.T) {
 		{"no key for a host that sounds local", "model: {provider: openai, name: m, base_url: \"http://127.0.0.1.example.test\"}", env(), "no key for the provider openai"},
 		{"no name", "model: {provider: anthropic}", env("ANTHROPIC_API_KEY", "k"), "the model has no name"},
 		{"base URL", "model: {provider: openai, name: m}", env("OPENAI_API_KEY", "k", "OPENAI_BASE_URL", "nonsense"), "OPENAI_BASE_URL"},
+		{"base URL for openai", "model: {provider: openai, name: m}", env("OPENAI_API_KEY", "k", "OPENAI_BASE_URL", "nonsense"), "write it as https://host/v1"},
+		{"base URL for anthropic", "model: {provider: anthropic, name: m}", env("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", "nonsense"), "write it as https://host."},
+		{"a key with a space", "model: {provider: openai, name: m}", env("OPENAI_API_KEY", "sk-x "), "OPENAI_API_KEY: holds a space"},
+		{"a key with a line break", "model: {provider: anthropic, name: m}", env("ANTHROPIC_API_KEY", "sk-x\n"), "to the key alone"},
 		// Case 17
 		{"tokens abc", "model: {provider: anthropic, name: m}", env("ANTHROPIC_API_KEY", "k", "ANTHROPIC_MAX_TOKENS", "abc"), "ANTHROPIC_MAX_TOKENS"},
 		{"tokens 127", "model: {provider: anthropic, name: m}", env("ANTHROPIC_API_KEY", "k", "ANTHROPIC_MAX_TOKENS", "127"), "ANTHROPIC_MAX_TOKENS"},
@@ -349,7 +367,7 @@ func TestCompleteRefuses(t *testing.T) {
 			}
 			err = c.Complete(tt.env)
 			var e *kernel.Error
-			if !errors.As(err, &e) || e.Code != kernel.CodeConfiguration || !strings.Contains(e.Message, tt.want) || e.Hint == "" {
+			if !errors.As(err, &e) || e.Code != kernel.CodeConfiguration || !strings.Contains(e.Message+"; "+e.Hint+".", tt.want) || e.Hint == "" {
 				t.Errorf("got %v, want CONFIGURATION with %q and a hint", err, tt.want)
 			}
 		})

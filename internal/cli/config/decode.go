@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/policy"
+	"github.com/holdfast-run/holdfast/tool/program"
 )
 
 // decode reads text into c and checks what needs two sections.
@@ -185,14 +186,20 @@ func repeat(v value) (int, error) {
 
 func (c *Config) decodeVerify(v value) error {
 	check := &Verify{}
-	var when, unverified, stdout string
-	hasStdout := false
+	var when, unverified string
 	err := v.mapping(fields{
-		"program":   into(&check.Program, value.text),
+		"program": into(&check.Program, value.text),
+		"args": func(v value) error {
+			return v.list(func(item value) error {
+				arg, err := item.text()
+				check.Args = append(check.Args, arg)
+				return err
+			})
+		},
 		"exit_code": into(&check.ExitCode, whole(0, 255)),
 		"stdout": func(v value) error {
-			hasStdout = true
-			return into(&stdout, value.text)(v)
+			check.Stdout = new(string)
+			return into(check.Stdout, recordable)(v)
 		},
 		"when":          into(&when, choice("answer", "each_turn")),
 		"on_unverified": into(&unverified, choice("stop", "continue")),
@@ -200,13 +207,21 @@ func (c *Config) decodeVerify(v value) error {
 	if err != nil {
 		return err
 	}
-	if hasStdout {
-		check.Stdout = &stdout
-	}
 	check.EachTurn = when == "each_turn"
 	check.Continue = unverified == "continue"
 	c.Verify = check
 	return nil
+}
+
+// recordable reads an output that a result can hold whole, with the line break
+// at its end.
+func recordable(v value) (string, error) {
+	s, err := v.text()
+	if err == nil && len(strings.TrimSuffix(s, "\n")) >= program.DefaultMaxOutput {
+		return "", v.fail("expect a shorter output, or let the program itself compare and exit with a code",
+			"is longer than what a result records of an output: %d bytes with the line break", program.DefaultMaxOutput)
+	}
+	return s, err
 }
 
 // check compares the sections with one another.
@@ -223,6 +238,8 @@ func (c *Config) check(doc *document) error {
 	switch {
 	case c.Verify.Program == "":
 		return doc.at("verify").fail("name one of programs", "program is missing")
+	case len(c.Programs) == 0:
+		return doc.at("verify.program").fail("add programs: {NAME: [python3, main.py]}", "no programs are configured")
 	case !configured:
 		return doc.at("verify.program").fail(hintFor(c.Verify.Program, sortedKeys(c.Programs)),
 			"%.80q is not among programs", c.Verify.Program)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -53,23 +54,23 @@ func baseURL(v value) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if problem, hint := checkURL(s); problem != "" {
+	if problem, hint := checkURL(s, "https://host/v1 for openai, https://host for anthropic"); problem != "" {
 		return "", v.fail(hint, "%s", problem)
 	}
 	return s, nil
 }
 
-// checkURL returns what is wrong with a base URL, and what to do. It quotes
-// nothing of it, since people put keys into URLs.
-func checkURL(s string) (problem, hint string) {
+// checkURL returns what is wrong with a base URL, and what to do: form is how
+// to write it. It quotes nothing of it, since people put keys into URLs.
+func checkURL(s, form string) (problem, hint string) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "must be an http or https URL", "write it as https://host/v1"
+		return "must be an http or https URL", "write it as " + form
 	case u.User != nil:
 		return "must not hold a name or a password", "keys come from the environment"
 	case u.Fragment != "":
-		return "must not have a fragment", "write it as https://host/v1"
+		return "must not have a fragment", "write it as " + form
 	}
 	return "", ""
 }
@@ -127,13 +128,20 @@ func (c *Config) complete(env func(string) string, prefix string) error {
 	if m.BaseURL == "" {
 		m.BaseURL = env(prefix + "BASE_URL")
 		if m.BaseURL != "" {
-			if problem, hint := checkURL(m.BaseURL); problem != "" {
+			form := "https://host/v1"
+			if m.Provider == Anthropic {
+				form = "https://host"
+			}
+			if problem, hint := checkURL(m.BaseURL, form); problem != "" {
 				return environment(prefix+"BASE_URL", problem, hint)
 			}
 		}
 	}
-	m.Key = NewSecret(env(prefix + "API_KEY"))
+	key := env(prefix + "API_KEY")
+	m.Key = NewSecret(key)
 	switch {
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return environment(prefix+"API_KEY", "holds a space, a line break or another character that is in no key", "set it to the key alone, as the provider shows it")
 	case m.Name == "":
 		return c.fail("the model has no name", "write model: {name: NAME} or set "+prefix+"MODEL")
 	case !m.Key.Set() && !loopback(m.BaseURL):

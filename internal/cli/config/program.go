@@ -58,12 +58,11 @@ func decodeProgram(v value) (Program, error) {
 // effect reads a program's class. One that is reconcilable could be asked what
 // became of a call, and a program cannot.
 func effect(v value) (kernel.EffectClass, error) {
-	e, err := choice(kernel.Read, kernel.Idempotent, kernel.Once, kernel.Reconcilable)(v)
-	if err == nil && e == kernel.Reconcilable {
+	if s, err := v.text(); err == nil && s == string(kernel.Reconcilable) {
 		return "", v.fail("write idempotent if running it again changes nothing more, and otherwise once",
 			"a program cannot be asked afterwards whether a call landed, so it is not reconcilable")
 	}
-	return e, err
+	return choice(kernel.Read, kernel.Idempotent, kernel.Once)(v)
 }
 
 func (p *Program) decodeArgv(v value) error {
@@ -73,7 +72,7 @@ func (p *Program) decodeArgv(v value) error {
 			return err
 		}
 		if strings.ContainsRune(arg, 0) {
-			return item.fail("", "must not hold a NUL character")
+			return item.fail("take it out: no command line can hold it", "must not hold a NUL character")
 		}
 		p.Argv = append(p.Argv, arg)
 		return nil
@@ -84,7 +83,7 @@ func (p *Program) decodeArgv(v value) error {
 	case len(p.Argv) == 0 || strings.TrimSpace(p.Argv[0]) == "":
 		return v.fail("the first item is the program, such as [python3, main.py]", "names no program")
 	case len(p.Argv) > maxArgv:
-		return v.fail("", "has %d items; at most %d are possible", len(p.Argv), maxArgv)
+		return v.fail("put the rest into a script of its own", "has %d items; at most %d are possible", len(p.Argv), maxArgv)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // hintFor names the known word that is nearest to a wrong one, and all of
-// them.
+// them. known is not empty.
 func hintFor(wrong string, known []string) string {
 	list := "known here: " + strings.Join(known, ", ")
 	best, distance := "", 3 // more than two edits are another word

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,9 +54,21 @@ func (d *document) at(path string) value {
 func (v value) fail(hint, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	if v.path != "" {
-		message = v.path + ": " + message
+		message = ruleByNumber(v.path) + ": " + message
 	}
 	return failAt(v.doc.file, v.node.Line, message, hint)
+}
+
+var rulePath = regexp.MustCompile(`^policy\[([0-9]+)\]`)
+
+// ruleByNumber names a rule as the timeline does: counted from 1.
+func ruleByNumber(path string) string {
+	m := rulePath.FindStringSubmatch(path)
+	if m == nil {
+		return path
+	}
+	n, _ := strconv.Atoi(m[1]) // digits that this program wrote
+	return "policy rule " + strconv.Itoa(n+1) + strings.TrimPrefix(path, m[0])
 }
 
 func failAt(file string, line int, message, hint string) error {
@@ -139,7 +152,7 @@ func (v value) text() (string, error) {
 
 func (v value) bool() (bool, error) {
 	if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!bool" {
-		return false, v.wrongType("true or false")
+		return false, v.wrongTypeHint("true or false", "write true or false, without quotes")
 	}
 	return strings.EqualFold(v.node.Value, "true"), nil
 }
@@ -150,15 +163,25 @@ func (v value) bool() (bool, error) {
 func whole(low, high int) func(value) (int, error) {
 	return func(v value) (int, error) {
 		if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!int" {
-			return 0, v.wrongType("a whole number")
+			return 0, v.wrongTypeHint("a whole number", "write it in plain digits, without quotes")
 		}
 		n, err := strconv.Atoi(v.node.Value)
 		if plain := strconv.Itoa(n) == v.node.Value; err != nil || !plain || n < low || n > high {
-			return 0, v.fail("write it in plain digits", "must be a whole number from %d to %d, not %.40s", low, high, v.node.Value)
+			hint := fmt.Sprintf("give a number from %d to %d", low, high)
+			if !plainDigits.MatchString(v.node.Value) {
+				hint = "write it in plain digits: another spelling may be read as another number"
+			}
+			return 0, v.fail(hint, "must be a whole number from %d to %d, not %.40s", low, high, v.node.Value)
 		}
 		return n, nil
 	}
 }
+
+var (
+	plainDigits = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+	// spelledDuration is what a duration looks like, also one that no clock holds.
+	spelledDuration = regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
+)
 
 // duration returns a reader of durations from low to high.
 func duration(low, high time.Duration) func(value) (time.Duration, error) {
@@ -168,14 +191,27 @@ func duration(low, high time.Duration) func(value) (time.Duration, error) {
 			return 0, v.wrongTypeHint("a duration", hint)
 		}
 		d, err := time.ParseDuration(v.node.Value)
-		if err != nil {
+		if err != nil && !spelledDuration.MatchString(v.node.Value) {
 			return 0, v.fail(hint, "%.40q is not a duration", v.node.Value)
 		}
-		if d < low || d > high {
-			return 0, v.fail(hint, "must be from %s to %s, not %s", low, high, d)
+		if err != nil || d < low || d > high {
+			return 0, v.fail(fmt.Sprintf("give a time from %s to %s", short(low), short(high)),
+				"must be from %s to %s, not %.40s", short(low), short(high), v.node.Value)
 		}
 		return d, nil
 	}
+}
+
+// short writes a duration without the units that are zero.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 // choice returns a reader of one of a few words.
@@ -195,8 +231,6 @@ func choice[T ~string](words ...T) func(value) (T, error) {
 		return T(s), nil
 	}
 }
-
-func (v value) wrongType(want string) error { return v.wrongTypeHint(want, "") }
 
 func (v value) wrongTypeHint(want, hint string) error {
 	if v.node.Kind == yaml.ScalarNode && v.node.ShortTag() == "!!null" {
