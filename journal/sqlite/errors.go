@@ -55,7 +55,7 @@ func describe(err error) (what, hint string) {
 	case code == sqlite3.SQLITE_ERROR || code == sqlite3.SQLITE_CONSTRAINT:
 		return "does not hold what its version says", "it was changed by another program: restore a backup"
 	}
-	return "cannot be used", "see the cause"
+	return "cannot be used", "check the file, its folder and its disk"
 }
 
 // resultCode returns SQLite's extended result code, 0 for any other error.
