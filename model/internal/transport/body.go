@@ -1,7 +1,11 @@
 package transport
 
 import (
+	"bytes"
+	"context"
 	"io"
+	"net/http"
+	"net/http/httptrace"
 	"sync/atomic"
 )
 
@@ -37,6 +41,34 @@ func newBody(pieces Pieces) *requestBody {
 		b.size += int64(len(pieces.Piece(i)))
 	}
 	return b
+}
+
+// onePiece is the largest body that is joined before it is sent. A body that
+// net/http knows to be in memory travels in one write with its header; above
+// this size the copy costs more than the write.
+const onePiece = 16 << 10
+
+// request is a POST of the body. Its GetBody is nil: net/http then never sends
+// it a second time when a pooled connection turns out to be dead.
+func (b *requestBody) request(ctx context.Context, url string) (*http.Request, error) {
+	if b.size > onePiece {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, b)
+		if err == nil {
+			req.ContentLength = b.size
+		}
+		return req, err
+	}
+	whole := make([]byte, 0, b.size)
+	for i := range b.pieces.Len() {
+		whole = append(whole, b.pieces.Piece(i)...)
+	}
+	// The header goes first, so that its writing tells what Read would.
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { b.begun.Store(true) }})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(whole))
+	if err == nil {
+		req.GetBody = nil
+	}
+	return req, err
 }
 
 // Read copies as many pieces as fit.

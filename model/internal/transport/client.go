@@ -83,14 +83,11 @@ func NewHTTP(given *http.Client) *http.Client {
 func (c *Client) Post(ctx context.Context, pieces Pieces, timeout time.Duration) (*Exchange, error) {
 	x := newExchange(ctx, timeout, c.Cap)
 	body := newBody(pieces)
-	req, err := http.NewRequestWithContext(x.ctx, http.MethodPost, c.URL, body)
+	req, err := body.request(x.ctx, c.URL)
 	if err != nil {
 		x.Close()
 		return nil, &model.Error{Kind: kernel.FailRequest, Message: "the request could not be built"}
 	}
-	// GetBody stays nil: net/http then never sends a request a second time
-	// when a pooled connection turns out to be dead.
-	req.ContentLength = body.size
 	req.Header = c.Header.Clone()
 	resp, err := c.HTTP.Do(req)
 	if err != nil {
