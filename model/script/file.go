@@ -21,6 +21,12 @@ const maxFile = 1 << 20
 // Load reads a script from a YAML or JSON file of at most 1 MiB. What is wrong
 // with it is CONFIGURATION, with file, line and hint.
 func Load(path string) (*Script, error) {
+	switch info, err := os.Stat(path); {
+	case err != nil:
+		return nil, unreadable(path, err)
+	case !info.Mode().IsRegular(): // of which opening may wait for a writer
+		return nil, unreadable(path, errors.New("not a regular file"))
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, unreadable(path, err)
@@ -40,7 +46,7 @@ func unreadable(path string, err error) error {
 	return &kernel.Error{
 		Code:    kernel.CodeConfiguration,
 		Message: "the script file cannot be read: " + path,
-		Hint:    "model.name is the path of a script file when the provider is script",
+		Hint:    "model.name is the path of a script file, a regular one, when the provider is script",
 		Err:     err,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -354,8 +355,13 @@ func TestLoad(t *testing.T) {
 	if err := os.WriteFile(big, []byte("# "+strings.Repeat("x", 1<<20)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	pipe := filepath.Join(dir, "pipe") // opening it would wait for a writer
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for path, message := range map[string]string{
 		big:                          "larger than 1 MiB",
+		pipe:                         "cannot be read",
 		dir:                          "cannot be read",
 		filepath.Join(dir, "absent"): "cannot be read",
 	} {

@@ -308,7 +308,7 @@ func TestWriteRefuses(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(b.dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{".", "dir", "dir/", "pipe", "a\nb", "a\x00b", " "} {
+	for _, path := range []string{".", "dir", "dir/", "newdir/", "newdir/.", "./", "pipe", "a\nb", "a\x00b", " "} {
 		b.refused("write "+path, b.write(path, "x"), kernel.CodeInvalidArgument)
 	}
 	b.refused("below a file", b.write("dir/file/x", "x"), tool.CodeFailed)
@@ -319,6 +319,9 @@ func TestWriteRefuses(t *testing.T) {
 	}
 	if b.get("dir/file") != "x" {
 		t.Error("dir/file changed")
+	}
+	if _, err := os.Lstat(filepath.Join(b.dir, "newdir")); err == nil {
+		t.Error("a refused write left newdir")
 	}
 	b.noDrafts()
 }

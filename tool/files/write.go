@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"strings"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/tool"
@@ -44,6 +45,9 @@ func (w *Workspace) write(ctx context.Context, _ tool.Call, in writeArguments) (
 	name, err := checkPath(in.Path)
 	if err != nil {
 		return written{}, err
+	}
+	if base := in.Path[strings.LastIndexByte(in.Path, '/')+1:]; base == "" || base == "." {
+		return written{}, invalid("path must name a file, not a directory")
 	}
 	if len(in.Content) > MaxContent {
 		return written{}, invalid("content must have at most " + strconv.Itoa(MaxContent) + " bytes")
