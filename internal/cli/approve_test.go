@@ -270,7 +270,7 @@ func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
 	}
 	defer master.Close()
 	defer slave.Close()
-	if v, err := newApprover(false, slave, &out, newDisplay(&out)).Approve(t.Context(), approval(`{}`)); err != nil || v.Approved {
+	if v, err := newApprover(false, slave, &out, newDisplay(&out)).Approve(t.Context(), approval(`{}`)); err != nil || v.Approved || !strings.Contains(v.Reason, "standard error, where") {
 		t.Errorf("got %+v, %v", v, err)
 	}
 }

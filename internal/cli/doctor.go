@@ -37,7 +37,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	var flags journalFlags
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check what a run needs: configuration, model, workspace, programs, journal, terminal",
+		Short: "Check what a run needs: configuration, model, workspace, programs, policy, limits, journal, terminal",
 		Long:  "Doctor looks at what a run would use and starts none. It sends nothing over the network and prints no key.",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -90,6 +90,8 @@ func (a *app) examine(ctx context.Context, flags journalFlags) []check {
 	}
 	checks = append(checks, checkWorkspace(c))
 	checks = append(checks, checkPrograms(c)...)
+	checks = append(checks, checkPolicy(ctx, c)...)
+	checks = append(checks, checkLimits(c)...)
 	path := flags.db
 	if path == "" {
 		path = journalBeside(c.File)
