@@ -83,7 +83,7 @@ func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 	granted := -1
 	if p != nil {
 		for i, rule := range p.rules {
-			if !rule.matches(r.Tool) {
+			if !rule.Matches(r.Tool) {
 				continue
 			}
 			if rule.Answer == kernel.Deny {
@@ -120,7 +120,8 @@ func (r Rule) decision(position int) Decision {
 	return d
 }
 
-func (r Rule) matches(tool string) bool {
+// Matches reports whether the rule is about the tool of that name.
+func (r Rule) Matches(tool string) bool {
 	if !strings.Contains(r.Tool, "*") {
 		return r.Tool == tool
 	}

@@ -140,6 +140,7 @@ func TestReadRefuses(t *testing.T) {
 		{"empty name", `model: {name: ""}`, 1, "model.name: is empty", ""},
 		{"profile", "model: {profile: lax}", 1, "model.profile", "known here: strict, tolerant"},
 		{"stream as text", `model: {stream: "true"}`, 1, "model.stream: must be true or false, not text", "without quotes"},
+		{"stream by a tag", "model: {stream: !!bool garbage}", 1, `must be true or false, not "garbage"`, "without quotes"},
 		{"stream as yes", "model: {stream: yes}", 1, "must be true or false", ""},
 		{"stream as 1", "model: {stream: 1}", 1, "must be true or false, not the number 1", ""},
 		{"max_tokens 127", "model: {max_tokens: 127}", 1, "from 128 to 16384, not 127", "give a number from 128 to 16384"},
@@ -163,6 +164,7 @@ func TestReadRefuses(t *testing.T) {
 		{"turns with _", "limits: {turns: 1_0}", 1, "limits.turns", ""},
 		{"repeat 1", "limits: {repeat: 1}", 1, "at least 2, or 0 for off", "write 0"},
 		{"tokens -1", "limits: {tokens: -1}", 1, "limits.tokens", ""},
+		{"tokens beyond sums", "\nlimits: {tokens: 9223372036854775807}", 2, "limits.tokens: must be a whole number from 0 to 4611686018427387903", "give a number"},
 		{"deadline NaN", "limits: {deadline: .nan}", 1, "limits.deadline: must be a duration, not the number .nan", "30s"},
 		{"deadline inf", "limits: {deadline: .inf}", 1, "must be a duration, not the number .inf", "30s"},
 		{"deadline inf in words", "limits: {deadline: infs}", 1, `"infs" is not a duration`, "30s"},
@@ -192,6 +194,7 @@ func TestReadRefuses(t *testing.T) {
 		{"rule with two answers", "policy: [{allow: multiply, deny: multiply}]", 1, "exactly one of allow, ask and deny", ""},
 		{"rule with an unknown answer", "policy: [{alow: multiply}]", 1, `policy rule 1: unknown key "alow"`, "did you mean allow?"},
 		{"rule for an unknown tool", "policy:\n- allow: multiply\n- deny: wirte_file", 3, `policy rule 2: unknown tool "wirte_file"`, "did you mean write_file?"},
+		{"rule for no tool", "policy:\n- allow: multiply\n- deny: \"wirte_*\"", 3, `policy rule 2: no tool is named like "wirte_*"`, "write_file"},
 		{"rule with a bad pattern", "policy: [{allow: \"[a-z]*\"}]", 1, "no tool name and no pattern", ""},
 
 		{"run_program without programs", "\ntools: [run_program]", 2, "run_program is listed, but no programs", "add programs"},

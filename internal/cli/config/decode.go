@@ -133,8 +133,14 @@ func (c *Config) decodePolicy(v value, known []string) error {
 		if err := rule.Validate(); err != nil {
 			return item.fail(err.Hint, "%s", err.Message)
 		}
-		if !strings.Contains(rule.Tool, "*") && !slices.Contains(known, rule.Tool) {
-			return item.fail(hintFor(rule.Tool, known), "unknown tool %.80q", rule.Tool)
+		// A rule that is about nothing is a slip, and one that was to deny is a
+		// hole.
+		if !slices.ContainsFunc(known, rule.Matches) {
+			what := "unknown tool"
+			if strings.Contains(rule.Tool, "*") {
+				what = "no tool is named like"
+			}
+			return item.fail(hintFor(rule.Tool, known), "%s %.80q", what, rule.Tool)
 		}
 		c.Policy = append(c.Policy, rule)
 		return nil
@@ -144,6 +150,7 @@ func (c *Config) decodePolicy(v value, known []string) error {
 // The bounds of limits: they leave room for arithmetic.
 const (
 	maxCount    = 1_000_000_000
+	maxTokens   = math.MaxInt / 2
 	maxDuration = 10_000 * time.Hour
 )
 
@@ -156,7 +163,7 @@ func (c *Config) decodeLimits(v value) error {
 		"deadline":        into(&l.Deadline, duration(1, maxDuration)),
 		"request_timeout": into(&c.RequestTimeout, duration(1, maxDuration)),
 		"repeat":          into(&l.Repeat, repeat),
-		"tokens":          into(&tokens, whole(0, math.MaxInt)),
+		"tokens":          into(&tokens, whole(0, maxTokens)),
 		"last_turn":       into(&l.LastTurn, choice(kernel.LastTurnRun, kernel.LastTurnReads)),
 		"retry": func(v value) error {
 			return v.mapping(fields{

@@ -151,10 +151,18 @@ func (v value) text() (string, error) {
 }
 
 func (v value) bool() (bool, error) {
+	const hint = "write true or false, without quotes"
 	if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!bool" {
-		return false, v.wrongTypeHint("true or false", "write true or false, without quotes")
+		return false, v.wrongTypeHint("true or false", hint)
 	}
-	return strings.EqualFold(v.node.Value, "true"), nil
+	switch strings.ToLower(v.node.Value) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	// A tag of the file's own calls anything a boolean.
+	return false, v.fail(hint, "must be true or false, not %.40q", v.node.Value)
 }
 
 // whole returns a reader of integers from low to high. YAML's other spellings
