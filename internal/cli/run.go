@@ -44,9 +44,9 @@ func (a *app) runCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&flags.config, "config", "c", "", "the configuration `FILE` (default ./holdfast.yaml, if it is there)")
 	f.StringVar(&flags.db, "db", "", "the journal's `FILE` (default .holdfast/journal.db beside the configuration file)")
-	f.StringVar(&flags.session, "session", "", "the session to go on with (default a new one)")
-	f.StringVar(&flags.user, "user", "", "who asks")
-	f.StringVar(&flags.tenant, "tenant", "", "whose data it is")
+	f.StringVar(&flags.session, "session", "", "the `ID` of the session to go on with (default a new one)")
+	f.StringVar(&flags.user, "user", "", "the `NAME` of who asks")
+	f.StringVar(&flags.tenant, "tenant", "", "the `NAME` of whose data it is")
 	f.BoolVar(&flags.yes, "yes", false, "answer every ask with yes")
 	f.BoolVar(&flags.json, "json", false, "print one JSON object and nothing else")
 	return cmd
@@ -145,16 +145,18 @@ func (a *app) drive(ctx context.Context, eng engine.Engine, d *display, flags ru
 }
 
 // next says how to look at the run again, and how to go on with its session:
-// with the same tenant and user, whose session it is.
+// of the same journal, tenant and user.
 func (d *display) next(h *journal.Head, flags runFlags, path string) {
 	d.printf("run: %s; `holdfast runs show%s %s` shows it again\n", safeLine(h.Run), dbFlag(path), safeLine(h.Run))
-	line := "--session " + quoteArgument(h.Session)
-	for _, f := range []struct{ name, value string }{{"--tenant", flags.tenant}, {"--user", flags.user}} {
+	line := ""
+	for _, f := range []struct{ name, value string }{
+		{"-c", flags.config}, {"--db", flags.db}, {"--session", h.Session}, {"--tenant", flags.tenant}, {"--user", flags.user},
+	} {
 		if f.value != "" {
 			line += " " + f.name + " " + quoteArgument(f.value)
 		}
 	}
-	d.printf("session: %s; `holdfast run %s QUESTION` goes on with it\n", safeLine(h.Session), safeLine(line))
+	d.printf("session: %s; `holdfast run%s QUESTION` goes on with it\n", safeLine(h.Session), safeLine(line))
 }
 
 // follow starts a run and waits for its stop, showing what happens on the way.

@@ -54,9 +54,9 @@ func (a *app) runsListCommand() *cobra.Command {
 		},
 	}
 	flags.add(cmd, besideConfig, "a JSON array of objects, one a run, as one line")
-	cmd.Flags().StringVar(&query.User, "user", "", "only runs of this user")
-	cmd.Flags().StringVar(&query.Tenant, "tenant", "", "only runs of this tenant")
-	cmd.Flags().StringVar(&query.Session, "session", "", "only runs of this session")
+	cmd.Flags().StringVar(&query.User, "user", "", "only runs of the user `NAME`")
+	cmd.Flags().StringVar(&query.Tenant, "tenant", "", "only runs of the tenant `NAME`")
+	cmd.Flags().StringVar(&query.Session, "session", "", "only runs of the session `ID`")
 	return cmd
 }
 
@@ -77,8 +77,8 @@ func (a *app) runsShowCommand() *cobra.Command {
 		},
 	}
 	flags.add(cmd, besideConfig, "one JSON object and nothing else")
-	cmd.Flags().StringVar(&owner.User, "user", "", "only if it is a run of this user; otherwise it is not found")
-	cmd.Flags().StringVar(&owner.Tenant, "tenant", "", "only if it is a run of this tenant; otherwise it is not found")
+	cmd.Flags().StringVar(&owner.User, "user", "", "only if it is a run of the user `NAME`; otherwise it is not found")
+	cmd.Flags().StringVar(&owner.Tenant, "tenant", "", "only if it is a run of the tenant `NAME`; otherwise it is not found")
 	return cmd
 }
 

@@ -51,7 +51,7 @@ func buildTools(c *config.Config, protected ...string) (set *tool.Set, release f
 func availableTools(c *config.Config, w *files.Workspace) (map[string]tool.Tool, error) {
 	all := append(w.Tools(), multiply.New())
 	if len(c.Programs) > 0 {
-		run, err := program.New(program.Config{Programs: programs(c), Dir: c.Workspace})
+		run, err := program.New(program.Config{Programs: programs(c), MaxOutput: config.MaxStdout, Dir: c.Workspace})
 		if err != nil {
 			return nil, err
 		}

@@ -36,6 +36,10 @@ const DefaultRequestTimeout = 15 * time.Second
 // its name.
 const RunProgram = "run_program"
 
+// MaxStdout is what a result of run_program records of an output, in bytes. A
+// longer one is cut, and nothing can be said of it.
+const MaxStdout = 8 << 10
+
 // maxFile bounds a configuration file, in bytes.
 const maxFile = 1 << 20
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/policy"
-	"github.com/holdfast-run/holdfast/tool/program"
 )
 
 // decode reads text into c and checks what needs two sections.
@@ -224,9 +223,9 @@ func (c *Config) decodeVerify(v value) error {
 // at its end.
 func recordable(v value) (string, error) {
 	s, err := v.text()
-	if err == nil && len(strings.TrimSuffix(s, "\n")) >= program.DefaultMaxOutput {
+	if err == nil && len(strings.TrimSuffix(s, "\n")) >= MaxStdout {
 		return "", v.fail("expect a shorter output, or let the program itself compare and exit with a code",
-			"is longer than what a result records of an output: %d bytes with the line break", program.DefaultMaxOutput)
+			"is longer than what a result records of an output: %d bytes with the line break", MaxStdout)
 	}
 	return s, err
 }
