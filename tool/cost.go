@@ -3,7 +3,7 @@ package tool
 import (
 	"errors"
 	"fmt"
-	"reflect"
+	"reflect" //nolint:depguard // tells one map from another, and turns no type into anything
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"

@@ -3,7 +3,7 @@ package cli
 import (
 	"errors"
 	"io"
-	"log"
+	"log" //nolint:depguard // to silence it
 	"os"
 )
 

@@ -41,17 +41,17 @@ func (c *capture) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// text returns what was kept as as makes it, in at most size bytes, and how
-// many bytes that lacks.
-func (c *capture) text(size int, as func(string) string) (string, int64) {
+// text returns what was kept, made into text of at most size bytes, and how many
+// bytes that lacks.
+func (c *capture) text(size int, made func(string) string) (string, int64) {
 	tail := append(c.ring[c.next:len(c.ring):len(c.ring)], c.ring[:c.next]...)
 	omitted := c.total - int64(len(c.head)+len(tail))
 	if omitted == 0 {
-		return tool.Bound(as(string(c.head)+string(tail)), size)
+		return tool.Bound(made(string(c.head)+string(tail)), size)
 	}
 	head, tail := tool.TrimCut(c.head, tail)
 	omitted = c.total - int64(len(head)+len(tail))
-	return tool.Excerpt(as(string(head)), as(string(tail)), omitted, size)
+	return tool.Excerpt(made(string(head)), made(string(tail)), omitted, size)
 }
 
 // valid keeps all that a program printed but bytes that are no text: unlike

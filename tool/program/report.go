@@ -39,10 +39,10 @@ type facts struct {
 const maxFacts = 1 << 20
 
 // print fills in the output in at most size bytes of each.
-func (r *report) print(x *execution, size int, as func(string) string) {
+func (r *report) print(x *execution, size int, made func(string) string) {
 	var omittedOut, omittedErr int64
-	r.Stdout, omittedOut = x.stdout.text(size, as)
-	r.Stderr, omittedErr = x.stderr.text(size, as)
+	r.Stdout, omittedOut = x.stdout.text(size, made)
+	r.Stderr, omittedErr = x.stderr.text(size, made)
 	r.Omitted = omittedOut + omittedErr
 }
 
