@@ -44,7 +44,7 @@ func TestDocumentedCommandLine(t *testing.T) {
 
 	inText := map[string]bool{}
 	span := regexp.MustCompile("`([^`]+)`")
-	for _, line := range strings.Split(string(text), "\n") {
+	for line := range strings.SplitSeq(string(text), "\n") {
 		for _, m := range span.FindAllStringSubmatch(line, -1) {
 			inText[m[1]] = true
 		}

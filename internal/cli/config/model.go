@@ -125,17 +125,8 @@ func (c *Config) complete(env func(string) string, prefix string) error {
 	if m.Name == "" {
 		m.Name = env(prefix + "MODEL")
 	}
-	if m.BaseURL == "" {
-		m.BaseURL = env(prefix + "BASE_URL")
-		if m.BaseURL != "" {
-			form := "https://host/v1"
-			if m.Provider == Anthropic {
-				form = "https://host"
-			}
-			if problem, hint := checkURL(m.BaseURL, form); problem != "" {
-				return environment(prefix+"BASE_URL", problem, hint)
-			}
-		}
+	if err := m.completeURL(env, prefix+"BASE_URL"); err != nil {
+		return err
 	}
 	key := env(prefix + "API_KEY")
 	m.Key = NewSecret(key)
@@ -148,6 +139,24 @@ func (c *Config) complete(env func(string) string, prefix string) error {
 		return c.fail("there is no key for the provider "+m.Provider, "set "+prefix+"API_KEY")
 	}
 	m.setMaxTokens()
+	return nil
+}
+
+func (m *Model) completeURL(env func(string) string, name string) error {
+	if m.BaseURL != "" {
+		return nil
+	}
+	m.BaseURL = env(name)
+	if m.BaseURL == "" {
+		return nil
+	}
+	form := "https://host/v1"
+	if m.Provider == Anthropic {
+		form = "https://host"
+	}
+	if problem, hint := checkURL(m.BaseURL, form); problem != "" {
+		return environment(name, problem, hint)
+	}
 	return nil
 }
 

@@ -59,7 +59,7 @@ func (v value) fail(hint, format string, args ...any) error {
 	return failAt(v.doc.file, v.node.Line, message, hint)
 }
 
-var rulePath = regexp.MustCompile(`^policy\[([0-9]+)\]`)
+var rulePath = regexp.MustCompile(`^policy\[(\d+)\]`)
 
 // ruleByNumber names a rule as the timeline does: counted from 1.
 func ruleByNumber(path string) string {
@@ -186,9 +186,9 @@ func whole(low, high int) func(value) (int, error) {
 }
 
 var (
-	plainDigits = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+	plainDigits = regexp.MustCompile(`^-?(0|[1-9]\d*)$`)
 	// spelledDuration is what a duration looks like, also one that no clock holds.
-	spelledDuration = regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
+	spelledDuration = regexp.MustCompile(`^[-+]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$`)
 )
 
 // duration returns a reader of durations from low to high.
