@@ -387,7 +387,7 @@ func (r *run) fail(cause error) {
 		r.eng.log.Error("the end of the run is not journaled", "run", r.id, "error", err)
 		r.lost = &kernel.Error{
 			Code: kernel.CodeLocalStorage, Message: "the end of run " + r.id + " could not be journaled: " + e.Message,
-			Hint: "runs show tells how far it came; a call that had begun may have taken effect", Err: err,
+			Hint: hintAtLoss(e.Hint), Err: err,
 		}
 	}
 }
@@ -405,4 +405,14 @@ func (r *run) close() {
 	close(r.done)
 	r.feed.end(r.lost)
 	r.eng.wg.Done()
+}
+
+// hintAtLoss says what to do about a run whose end is lost, after what to do
+// about the cause.
+func hintAtLoss(cause string) string {
+	const hint = "runs show tells how far it came; a call that had begun may have taken effect"
+	if cause == "" {
+		return hint
+	}
+	return cause + "; " + hint
 }
