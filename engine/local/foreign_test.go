@@ -117,6 +117,7 @@ func TestBadKeys(t *testing.T) {
 		"panics":      func() (string, error) { panic("sk-secret") },
 		"fails":       func() (string, error) { return "", errForeign },
 		"is no UTF-8": func() (string, error) { return "\xff", nil },
+		"is too long": func() (string, error) { return strings.Repeat("k", 1025), nil },
 	} {
 		ran := 0
 		pay := badKey{probe{name: "pay", run: func(context.Context, tool.Call) (tool.Result, error) { ran++; return tool.Result{}, nil }}, key}

@@ -184,6 +184,7 @@ func TestDamagedJournal(t *testing.T) {
 		"two swapped":    func(r []journal.Record) []journal.Record { r[2], r[3] = r[3], r[2]; return r },
 		"another kind":   func(r []journal.Record) []journal.Record { r[1].Kind = kernel.KindCancelled; return r },
 		"no event":       func(r []journal.Record) []journal.Record { r[1].Payload = []byte("{"); return r },
+		"a wrong number": func(r []journal.Record) []journal.Record { r[3].Seq = 9; return r },
 		"no content":     func(r []journal.Record) []journal.Record { r[0].Content = nil; return r },
 		"broken content": func(r []journal.Record) []journal.Record { r[2].Content = []byte("{"); return r },
 		"one twice":      func(r []journal.Record) []journal.Record { return append(r[:4:4], r[3:]...) },

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -356,6 +357,49 @@ func TestSessionIsBusy(t *testing.T) {
 	drain(t, e, id)
 	if r, err := e.Run(t.Context(), again); err != nil || len(r.History) != 2 {
 		t.Errorf("after the first: %v", err)
+	}
+}
+
+// Whoever was told that a run has stopped finds its session free.
+func TestSessionIsFreeAtOnce(t *testing.T) {
+	e := open(t, memory.New())
+	for i := range 100 {
+		m := &script{steps: []step{says("done")}}
+		if _, err := e.Run(t.Context(), engine.Start{Agent: &engine.Agent{Model: m}, Question: "q", Session: "s"}); err != nil {
+			t.Fatalf("run %d: %v", i, err)
+		}
+	}
+}
+
+// A run whose process was killed while a call ran is in the session, and the
+// call is answered: nobody knows what came of it.
+func TestSessionAfterAKill(t *testing.T) {
+	var n counter
+	before := memory.New()
+	m := &script{steps: []step{calls(call("a", "look", `{}`)), says("done")}}
+	r, err := open(t, before).Run(t.Context(), engine.Start{Agent: &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: allowAll{}}, Question: "one", Session: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := before.Read(t.Context(), r.Head.Run, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == kernel.KindCallStarted })
+	head := r.Head
+	head.State, head.Stop, head.Verified = journal.Running, "", ""
+	after := memory.New()
+	if err := after.Append(t.Context(), journal.Entry{Head: head, Records: records[:begun+1]}); err != nil {
+		t.Fatal(err)
+	}
+	m = &script{steps: []step{says("done")}}
+	if _, err := open(t, after).Run(t.Context(), engine.Start{Agent: &engine.Agent{Model: m}, Question: "two", Session: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	sent := m.requests()[0].Messages
+	if len(sent) != 4 || sent[2].Role != kernel.RoleTool || !strings.Contains(sent[2].Blocks[0].Text, "may have taken effect") ||
+		sent[2].Blocks[0].CallID != sent[1].Blocks[0].Call.ID {
+		t.Errorf("the second run sends %d messages: %+v", len(sent), sent)
 	}
 }
 
