@@ -55,13 +55,9 @@ func buildAgent(c *config.Config, journal string) (agent *engine.Agent, release 
 func buildModel(m config.Model) (model.Model, error) {
 	switch m.Provider {
 	case config.OpenAI:
-		return openai.New(openai.Config{
-			BaseURL: m.BaseURL, Key: m.Key.Reveal(), Name: m.Name, Profile: m.Profile, Stream: m.Stream, MaxTokens: m.MaxTokens,
-		})
+		return openai.New(openAIOf(&m))
 	case config.Anthropic:
-		return anthropic.New(anthropic.Config{
-			BaseURL: m.BaseURL, Key: m.Key.Reveal(), Name: m.Name, Profile: m.Profile, Stream: m.Stream, MaxTokens: m.MaxTokens,
-		})
+		return anthropic.New(anthropicOf(&m))
 	case config.Script:
 		s, err := script.Load(m.Name)
 		if err != nil {
@@ -70,4 +66,28 @@ func buildModel(m config.Model) (model.Model, error) {
 		return script.New(script.Config{Script: s, Name: filepath.Base(m.Name), Profile: m.Profile, MaxTokens: m.MaxTokens})
 	}
 	return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "no model is configured"}
+}
+
+func openAIOf(m *config.Model) openai.Config {
+	return openai.Config{
+		BaseURL: m.BaseURL, Key: m.Key.Reveal(), Name: m.Name, Profile: m.Profile, Stream: m.Stream, MaxTokens: m.MaxTokens,
+	}
+}
+
+func anthropicOf(m *config.Model) anthropic.Config {
+	return anthropic.Config{
+		BaseURL: m.BaseURL, Key: m.Key.Reveal(), Name: m.Name, Profile: m.Profile, Stream: m.Stream, MaxTokens: m.MaxTokens,
+	}
+}
+
+// keyInClear reports whether the model's key would leave this machine
+// unencrypted.
+func keyInClear(m *config.Model) bool {
+	switch m.Provider {
+	case config.OpenAI:
+		return openAIOf(m).Cleartext()
+	case config.Anthropic:
+		return anthropicOf(m).Cleartext()
+	}
+	return false
 }

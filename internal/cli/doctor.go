@@ -154,7 +154,7 @@ func (a *app) checkModel(c *config.Config) []check {
 // way.
 func checkKey(m *config.Model) check {
 	switch {
-	case m.KeyInClear():
+	case keyInClear(m):
 		return check{Name: "key", Status: checkNote, Detail: "present, and sent in the clear: the base URL is plain http and leaves this machine",
 			Hint: "use https, unless nobody else is on the way"}
 	case m.Key.Set():

@@ -320,6 +320,8 @@ func TestComplete(t *testing.T) {
 			config.Model{Provider: config.Anthropic, Name: "f", MaxTokens: 16384, Key: config.NewSecret("k")}},
 		{"no key on this machine", "model: {provider: openai, name: m, base_url: \"http://127.0.0.1:1/v1\"}", env(),
 			config.Model{Provider: config.OpenAI, Name: "m", BaseURL: "http://127.0.0.1:1/v1", MaxTokens: 4096}},
+		{"no key on this machine by its name", "model: {provider: openai, name: m, base_url: \"http://LocalHost:1/v1\"}", env(),
+			config.Model{Provider: config.OpenAI, Name: "m", BaseURL: "http://LocalHost:1/v1", MaxTokens: 4096}},
 		{"another provider's setting is not read", "model: {provider: openai, name: f}", env("OPENAI_API_KEY", "k", "ANTHROPIC_MAX_TOKENS", "abc"),
 			config.Model{Provider: config.OpenAI, Name: "f", MaxTokens: 4096, Key: config.NewSecret("k")}},
 	}

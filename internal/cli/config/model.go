@@ -168,14 +168,7 @@ func loopback(baseURL string) bool {
 		return false
 	}
 	host := u.Hostname()
-	return host == "localhost" || net.ParseIP(host).IsLoopback()
-}
-
-// KeyInClear reports whether a key would leave this machine unencrypted: over
-// plain http, to another host than a loopback one.
-func (m *Model) KeyInClear() bool {
-	u, err := url.Parse(m.BaseURL)
-	return err == nil && u.Scheme == "http" && m.Key.Set() && !loopback(m.BaseURL)
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 func (m *Model) setMaxTokens() {
