@@ -218,8 +218,9 @@ func TestLimitsAreChecked(t *testing.T) {
 func TestStreamedText(t *testing.T) {
 	for _, anthropic := range []bool{false, true} {
 		w := wire{anthropic: anthropic, stream: true}
-		release := make(chan struct{})
+		watching, release := make(chan struct{}), make(chan struct{})
 		step := stub.Text("three thousand seven hundred and twenty")
+		step.Stall = watching // a watcher that comes later misses what was said before
 		step.Hold = &stub.Hold{At: stub.At{Events: -2}, Until: release}
 		srv := serve(t, step)
 		a, _ := agent(t, w.model(t, srv, kernel.Strict))
@@ -235,6 +236,10 @@ func TestStreamedText(t *testing.T) {
 		for u, err := range rt.Watch(t.Context(), id, 0) {
 			if err != nil {
 				t.Fatal(err)
+			}
+			if watching != nil {
+				close(watching)
+				watching = nil
 			}
 			if text += u.Delta; u.Delta != "" && release != nil {
 				close(release)
