@@ -21,7 +21,33 @@ type Journal interface {
 	// nothing of it.
 	//
 	// The journal may keep the slices inside records: never change their bytes.
+	//
+	// What an entry carries beside its records is part of the transaction, in
+	// the order of Entry's fields. The journal's own facts can stand against
+	// it: LEASE_LOST (see Guard), a *Refusal, and CONFLICT for an approval that
+	// is not open (Closed) or not approved (Spent), or when another run of the
+	// session is not stopped; nothing is written then.
 	Append(ctx context.Context, e Entry) error
+	// Acquire takes the lease of a run that is not stopped, for owner, until
+	// the given instant. CONFLICT when someone else holds it at now,
+	// RUN_STOPPED when nothing is left to drive. The owner who holds it already
+	// gets it again under the same token.
+	Acquire(ctx context.Context, run, owner string, now, until time.Time) (Lease, error)
+	// Renew moves the end of leases that are still the caller's. It returns the
+	// runs whose lease is not: LEASE_LOST for them.
+	Renew(ctx context.Context, owner string, runs []string, until time.Time) (lost []string, err error)
+	// Release gives a lease back, if it is still the one given.
+	Release(ctx context.Context, run string, l Lease) error
+	// Send records a signal, once for each id: whether it is new. RUN_STOPPED,
+	// NOT_FOUND.
+	Send(ctx context.Context, s Signal) (fresh bool, err error)
+	// Decide takes a vote (see Count for its errors) and, when it decides the
+	// approval, records the signal for the run in the same transaction.
+	Decide(ctx context.Context, v Vote) (Approval, error)
+	// Resolve appends a resolution and records the signal for its run, if that
+	// has not stopped. CONFLICT for an effect that is not unknown; the same id
+	// again changes nothing.
+	Resolve(ctx context.Context, r Resolution) (Effect, error)
 	// Close waits for appends under way and releases the journal. Appends and
 	// reads after it fail with LOCAL_STORAGE. Closing twice is harmless.
 	Close() error
@@ -39,12 +65,49 @@ type Reader interface {
 	// Heads returns the heads that match q, latest started first; of those that
 	// started at the same instant, the greater run id first.
 	Heads(ctx context.Context, q Query) ([]Head, error)
+	// Ready returns runs that somebody can take up at now, at most limit (0:
+	// all), longest waiting first: not stopped, under no lease that is held, and
+	// either running, or with a signal that was not taken up, or due.
+	Ready(ctx context.Context, now time.Time, limit int) ([]Head, error)
+	// Signals returns the signals of a run that were not taken up, in order.
+	Signals(ctx context.Context, run string) ([]Signal, error)
+	// Approval returns one approval, or NOT_FOUND.
+	Approval(ctx context.Context, id string) (Approval, error)
+	// Approvals returns those that match, latest asked first.
+	Approvals(ctx context.Context, q ApprovalQuery) ([]Approval, error)
+	// Effect returns a row of the ledger, or NOT_FOUND.
+	Effect(ctx context.Context, id string) (Effect, error)
+	// Effects returns those that match, latest claimed first.
+	Effects(ctx context.Context, q EffectQuery) ([]Effect, error)
+	// Links returns the hashes of a run's records after the given one, in
+	// order, at most limit (0: all); NOT_FOUND.
+	Links(ctx context.Context, run string, after int64, limit int) ([]Hash, error)
+	// Seals returns the chain over all runs behind seal number after, in order,
+	// at most limit (0: all).
+	Seals(ctx context.Context, after int64, limit int) ([]Seal, error)
+	// Changes returns a number that differs after any commit, cheaply: whoever
+	// polls looks further only then.
+	Changes(ctx context.Context) (int64, error)
 }
 
 // Entry is one append to a run: all of it is committed, or nothing.
 type Entry struct {
 	Head    Head     // the run's head from now on
 	Records []Record // at least one
+
+	// Lease is what the run is driven under; it is renewed until Lease.Until.
+	// The first entry of a run takes it. nil: see Guard.
+	Lease *Lease
+	Now   time.Time // for the lease; needed with it
+	// Release gives the lease back with the entry.
+	Release bool
+
+	Asked   []Approval   // new questions; one that is there already stays as it is
+	Closed  []Close      // of open approvals (approved ones for ApprovalLapsed)
+	Settled []Settlement // of claims of this run
+	Claim   *Claim       // see Rule
+	Spent   string       // the approval that the claim's call was granted; empty: none
+	Applied []int64      // numbers of the signals that the records took up, by the last record
 }
 
 // Record is one event of a run.
@@ -62,6 +125,7 @@ type State string
 // The states.
 const (
 	Running State = "running"
+	Waiting State = "waiting" // for people; nobody needs to drive it
 	Stopped State = "stopped"
 )
 
@@ -78,7 +142,17 @@ type Head struct {
 	Question  string    // its first 200 bytes or less, on a rune boundary
 	StartedAt time.Time // UTC, to the nanosecond, from 1678 to 2262
 	UpdatedAt time.Time // likewise
-	LastSeq   int64     // filled by the journal; ignored by Append
+	// WaitingFor and Approval say what a waiting run waits for: the first open
+	// approval, where it is one. Due is when it goes on all the same; zero: never.
+	WaitingFor string
+	Approval   string
+	Due        time.Time
+
+	// Filled by the journal; ignored by Append.
+	LastSeq int64
+	Hash    Hash // of the last record
+	Lease   Lease
+	Pending int // signals not taken up
 }
 
 // Owner is the identity that runs belong to. Both names count, also when they
@@ -102,5 +176,22 @@ type Query struct {
 	Tenant  string
 	User    string
 	Session string
+	State   State
 	Limit   int // 0: all
+}
+
+// ApprovalQuery selects approvals. The zero value selects all.
+type ApprovalQuery struct {
+	Owner *Owner // whose runs'; nil: everyone's
+	Run   string
+	State ApprovalState // empty: any
+	Limit int           // 0: all
+}
+
+// EffectQuery selects effects. The zero value selects all.
+type EffectQuery struct {
+	Owner *Owner // whose runs'; nil: everyone's
+	Run   string
+	State EffectState // empty: any
+	Limit int         // 0: all
 }

@@ -30,16 +30,67 @@ type DecideCall struct {
 	Call Call `json:"call"`
 }
 
-// AskHuman asks a person about a call. Report: ApprovalDecided with the same
-// digest.
+// AskHuman asks people about a call. The question is stored, in the
+// transaction of the event that caused it, before anyone sees it. Report:
+// ApprovalDecided with the same digest. Its end in time is a timer of its own.
 type AskHuman struct {
-	Cmd    Seq    `json:"cmd"`
-	Call   Call   `json:"call"`
-	Reason string `json:"reason,omitempty"`
-	Digest string `json:"digest"` // of tool and exact arguments
+	Cmd       Seq         `json:"cmd"`
+	Call      Call        `json:"call"`
+	Effect    EffectClass `json:"effect"`
+	Reason    string      `json:"reason,omitempty"`
+	Digest    string      `json:"digest"`            // of tool and exact arguments
+	Expires   Time        `json:"expires,omitempty"` // 0: never
+	Approvers Approvers   `json:"approvers"`
+	Escalated bool        `json:"escalated,omitempty"` // Approvers.Escalate are asked
 }
 
-// RunTool runs a call. Report: CallStarted, then CallReturned.
+// CloseAs says why an approval is closed without a person's no.
+type CloseAs string
+
+// The reasons.
+const (
+	CloseExpired   CloseAs = "expired"   // nobody decided in time
+	CloseWithdrawn CloseAs = "withdrawn" // the call is not wanted any more
+	CloseLapsed    CloseAs = "lapsed"    // granted, and not used in time
+)
+
+// CloseApproval closes the question that an AskHuman asked, in the transaction
+// of the event that caused it. It needs no report.
+type CloseApproval struct {
+	Cmd Seq     `json:"cmd"` // of the AskHuman
+	As  CloseAs `json:"as"`
+}
+
+// Settle gives the ledger what became of a claim, in the transaction of the
+// event that caused it, whose content is the result that is stored where the effect landed. It
+// needs no report.
+type Settle struct {
+	Effect      string      `json:"effect"`
+	Call        string      `json:"call"`
+	Disposition Disposition `json:"disposition"`
+	// Result describes what is stored where the effect landed.
+	Result *ResultFacts `json:"result,omitempty"`
+}
+
+// Reconcile asks the tool whether an effect is there. Report: Reconciled.
+type Reconcile struct {
+	Cmd    Seq    `json:"cmd"`
+	Turn   int    `json:"turn"`
+	Call   Call   `json:"call"`
+	Key    string `json:"key,omitempty"` // as in RunTool
+	Effect string `json:"effect,omitempty"`
+}
+
+// AwaitResolution says that a call waits for somebody to find out what became of
+// it. Report: EffectResolved.
+type AwaitResolution struct {
+	Cmd    Seq    `json:"cmd"`
+	Call   Call   `json:"call"`
+	Effect string `json:"effect,omitempty"`
+}
+
+// RunTool runs a call. Report: CallStarted, then CallReturned; or ClaimRefused
+// alone, when the ledger does not give the claim.
 type RunTool struct {
 	Cmd     Seq         `json:"cmd"`
 	Turn    int         `json:"turn"`
@@ -49,6 +100,9 @@ type RunTool struct {
 	// Key is the tool's business key, and empty where it declares none: the
 	// host's own key is then the run and the call.
 	Key string `json:"key,omitempty"`
+	// Approval is the AskHuman whose yes lets it run; it is spent with the
+	// start. 0: nobody had to be asked, or it is spent by an earlier attempt.
+	Approval Seq `json:"approval,omitempty"`
 }
 
 // Verify asks the verifier. Report: Verified.
@@ -66,6 +120,7 @@ const (
 	TimerDeadline TimerKind = "deadline"
 	TimerRetry    TimerKind = "retry"
 	TimerTool     TimerKind = "tool_retry"
+	TimerApproval TimerKind = "approval" // an approval expires
 )
 
 // SetTimer asks for a TimerFired at an instant.
@@ -91,6 +146,7 @@ const (
 	CommitReply    CommitKind = "reply"    // the content of ModelReplied, with Calls as admitted
 	CommitResult   CommitKind = "result"   // the answer to Call
 	CommitFinding  CommitKind = "finding"  // a verifier's finding, as the host's message
+	CommitSaid     CommitKind = "said"     // the content of the oldest UserSaid that has not entered yet
 )
 
 // Commit appends one message to the canonical history. It needs no report.
@@ -99,12 +155,11 @@ type Commit struct {
 	Calls []Call     `json:"calls,omitempty"` // reply: in block order, arguments valid JSON objects
 	Call  string     `json:"call,omitempty"`  // result: the call's id
 	// Text is the message where the kernel wrote it: the answer to a call that
-	// did not run, a finding. Empty for a result: the content of CallReturned.
+	// did not run, a finding. Empty for a result: the content of the event,
+	// which is a CallReturned, a ClaimRefused with a stored result, a Reconciled
+	// or an EffectResolved.
 	Text    string `json:"text,omitempty"`
 	IsError bool   `json:"is_error,omitempty"`
-	// Stored names the call whose result answers this one too, since its key
-	// and its request are the same.
-	Stored string `json:"stored,omitempty"`
 }
 
 // Finish ends the run. Nothing follows it.
@@ -112,13 +167,17 @@ type Finish struct {
 	Outcome Outcome `json:"outcome"`
 }
 
-func (PrepareContext) command() {}
-func (CallModel) command()      {}
-func (DecideCall) command()     {}
-func (AskHuman) command()       {}
-func (RunTool) command()        {}
-func (Verify) command()         {}
-func (SetTimer) command()       {}
-func (Abort) command()          {}
-func (Commit) command()         {}
-func (Finish) command()         {}
+func (PrepareContext) command()  {}
+func (CallModel) command()       {}
+func (DecideCall) command()      {}
+func (AskHuman) command()        {}
+func (CloseApproval) command()   {}
+func (Settle) command()          {}
+func (Reconcile) command()       {}
+func (AwaitResolution) command() {}
+func (RunTool) command()         {}
+func (Verify) command()          {}
+func (SetTimer) command()        {}
+func (Abort) command()           {}
+func (Commit) command()          {}
+func (Finish) command()          {}

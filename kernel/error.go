@@ -18,6 +18,12 @@ const (
 	CodeRunStopped      Code = "RUN_STOPPED"      // nothing follows a stop
 	CodeVersion         Code = "VERSION"          // written by a newer version
 	CodeLocalStorage    Code = "LOCAL_STORAGE"    // the journal cannot be read or written
+	CodeLeaseLost       Code = "LEASE_LOST"       // another process drives the run now
+	CodeEffectRefused   Code = "EFFECT_REFUSED"   // the ledger does not give the claim
+	CodeForbidden       Code = "FORBIDDEN"        // this identity may not decide it
+	CodeAlreadyDecided  Code = "ALREADY_DECIDED"  // someone decided first
+	CodeStaleApproval   Code = "STALE_APPROVAL"   // the hash is not of what is to be approved
+	CodeExpired         Code = "EXPIRED"          // the time to decide is over
 	CodeCancelled       Code = "CANCELLED"        // interrupted by its caller
 	CodeInternal        Code = "INTERNAL"         // a fault of this program
 )

@@ -43,6 +43,11 @@ const (
 	KindCallReturned    EventKind = "call_returned"
 	KindVerified        EventKind = "verified"
 	KindTimerFired      EventKind = "timer_fired"
+	KindResumed         EventKind = "resumed"
+	KindClaimRefused    EventKind = "claim_refused"
+	KindReconciled      EventKind = "reconciled"
+	KindEffectResolved  EventKind = "effect_resolved"
+	KindUserSaid        EventKind = "user_said"
 	KindCancelled       EventKind = "cancelled"
 	KindHostFailed      EventKind = "host_failed"
 )
@@ -139,9 +144,10 @@ const (
 	FailFilter     FailureKind = "content_filter"   // the provider filtered the request, or broke the answer off to filter it
 	FailInvalid    FailureKind = "invalid_response" // not what the wire speaks
 	FailTooLarge   FailureKind = "response_too_large"
-	FailAborted    FailureKind = "aborted"  // ended by an Abort
-	FailRequest    FailureKind = "request"  // the request could not be built or sent as it is
-	FailInternal   FailureKind = "internal" // a fault of the adapter
+	FailAborted    FailureKind = "aborted"     // ended by an Abort
+	FailLost       FailureKind = "interrupted" // the process that had sent it is gone
+	FailRequest    FailureKind = "request"     // the request could not be built or sent as it is
+	FailInternal   FailureKind = "internal"    // a fault of the adapter
 )
 
 // Failure describes a request that failed. It holds nothing of the remote
@@ -209,6 +215,35 @@ type CallDecided struct {
 	// refused.
 	Keyed bool   `json:"keyed,omitempty"`
 	Key   string `json:"key,omitempty"`
+	// Asking says how a person is asked, where Answer is Ask. nil: without an
+	// expiry, by anyone, for good.
+	Asking *Asking `json:"asking,omitempty"`
+}
+
+// Asking says how a person is asked about a call.
+type Asking struct {
+	Expires   time.Duration `json:"expires,omitempty"`   // to decide in; 0: no end
+	OnExpiry  OnExpiry      `json:"on_expiry,omitempty"` // what the end of that means
+	Grant     time.Duration `json:"grant,omitempty"`     // how long a yes holds; 0: no end
+	Approvers Approvers     `json:"approvers"`
+}
+
+// OnExpiry says what it means that nobody decided in time.
+type OnExpiry string
+
+// The choices. The zero value is ExpiryRefuse.
+const (
+	ExpiryRefuse   OnExpiry = "refuse"
+	ExpiryEscalate OnExpiry = "escalate" // ask Approvers.Escalate once more, for as long
+)
+
+// Approvers says who may decide. The zero value is: anyone, alone. The kernel
+// hands it on and decides nothing on it.
+type Approvers struct {
+	NotAsker bool     `json:"not_asker,omitempty"` // whoever asked is excluded
+	Quorum   int      `json:"quorum,omitempty"`    // how many must agree; 0: 1. One refusal refuses
+	From     []string `json:"from,omitempty"`      // names; nil: anyone
+	Escalate []string `json:"escalate,omitempty"`  // names asked after the expiry; nil: From is over, anyone
 }
 
 // ApprovalDecided answers AskHuman.
@@ -219,15 +254,104 @@ type ApprovalDecided struct {
 	Approved bool   `json:"approved"`
 	By       string `json:"by,omitempty"`
 	Reason   string `json:"reason,omitempty"`
-	Digest   string `json:"digest"` // of the content that was shown
+	Digest   string `json:"digest"`             // of the content that was shown
+	Approval string `json:"approval,omitempty"` // its id, for the record
 }
 
 // CallStarted says that the effect of RunTool is about to begin. It is
-// committed before anything happens outside.
+// committed, together with its claim in the ledger, before anything happens
+// outside.
 type CallStarted struct {
-	At   Time   `json:"at"`
-	Cmd  Seq    `json:"cmd"`
-	Call string `json:"call"`
+	At     Time   `json:"at"`
+	Cmd    Seq    `json:"cmd"`
+	Call   string `json:"call"`
+	Effect string `json:"effect,omitempty"` // the id in the ledger; empty: it needs none
+}
+
+// ClaimWhy says why the ledger did not give a claim.
+type ClaimWhy string
+
+// The reasons.
+const (
+	ClaimStored   ClaimWhy = "stored"        // it landed before; its result stands
+	ClaimOther    ClaimWhy = "other_request" // the key stands for something else
+	ClaimUnknown  ClaimWhy = "unknown"       // the same may have taken effect before
+	ClaimBusy     ClaimWhy = "busy"          // the same is under way, or was cut short
+	ClaimWindow   ClaimWhy = "window"        // the same landed a short while ago
+	ClaimBlocked  ClaimWhy = "blocked"       // another effect of the tool is unknown
+	ClaimApproval ClaimWhy = "approval"      // its approval is not there to be spent
+)
+
+// ClaimRefused answers RunTool in the place of CallStarted: nothing begins. Its
+// content is the stored result where Why is stored.
+type ClaimRefused struct {
+	At     Time         `json:"at"`
+	Cmd    Seq          `json:"cmd"`
+	Call   string       `json:"call"`
+	Why    ClaimWhy     `json:"why"`
+	Effect string       `json:"effect,omitempty"` // that stands against it
+	Result *ResultFacts `json:"result,omitempty"` // stored
+}
+
+// Resumed says that a driver took the run over from its journal: whatever was
+// carried out elsewhere is lost with its report.
+type Resumed struct {
+	At Time   `json:"at"`
+	By string `json:"by,omitempty"`
+}
+
+// Presence is what a tool's lookup found of an effect.
+type Presence string
+
+// The answers.
+const (
+	Absent          Presence = "absent"
+	Present         Presence = "present"
+	PresenceUnknown Presence = "unknown"
+)
+
+// Reconciled answers Reconcile. Its content is the result where the effect is
+// present.
+type Reconciled struct {
+	At     Time         `json:"at"`
+	Cmd    Seq          `json:"cmd"`
+	Call   string       `json:"call"`
+	Found  Presence     `json:"found"`
+	Result *ResultFacts `json:"result,omitempty"` // present
+}
+
+// Finding is what a resolution says of an effect that was in doubt.
+type Finding string
+
+// The findings.
+const (
+	FoundLanded   Finding = "landed"
+	FoundNoEffect Finding = "no_effect"
+	FoundUnknown  Finding = "still_unknown"
+)
+
+// EffectResolved says what a person, or a job, found out about an effect of
+// the run that was in doubt. It may come at any time before the stop, and takes
+// a call further when that waits for it. Its content is the result, where there
+// is one.
+type EffectResolved struct {
+	At       Time         `json:"at"`
+	Call     string       `json:"call"`
+	Effect   string       `json:"effect"`
+	As       Finding      `json:"as"`
+	By       string       `json:"by,omitempty"`
+	Note     string       `json:"note,omitempty"`
+	Evidence string       `json:"evidence,omitempty"` // SHA-256 of it, in hex
+	Result   *ResultFacts `json:"result,omitempty"`   // landed: what the call came to, if known
+}
+
+// UserSaid is a further message of whoever asked. It enters the history before
+// the next request, or before the stop. Its content is the text.
+type UserSaid struct {
+	At     Time   `json:"at"`
+	By     string `json:"by,omitempty"`
+	Signal string `json:"signal,omitempty"` // its id, for the record
+	Size   int    `json:"size"`             // bytes
 }
 
 // Status is the outcome of a tool's run, as an observation of the loop.
@@ -325,6 +449,11 @@ func (e CallStarted) When() Time     { return e.At }
 func (e CallReturned) When() Time    { return e.At }
 func (e Verified) When() Time        { return e.At }
 func (e TimerFired) When() Time      { return e.At }
+func (e Resumed) When() Time         { return e.At }
+func (e ClaimRefused) When() Time    { return e.At }
+func (e Reconciled) When() Time      { return e.At }
+func (e EffectResolved) When() Time  { return e.At }
+func (e UserSaid) When() Time        { return e.At }
 func (e Cancelled) When() Time       { return e.At }
 func (e HostFailed) When() Time      { return e.At }
 
@@ -339,6 +468,11 @@ func (CallStarted) Kind() EventKind     { return KindCallStarted }
 func (CallReturned) Kind() EventKind    { return KindCallReturned }
 func (Verified) Kind() EventKind        { return KindVerified }
 func (TimerFired) Kind() EventKind      { return KindTimerFired }
+func (Resumed) Kind() EventKind         { return KindResumed }
+func (ClaimRefused) Kind() EventKind    { return KindClaimRefused }
+func (Reconciled) Kind() EventKind      { return KindReconciled }
+func (EffectResolved) Kind() EventKind  { return KindEffectResolved }
+func (UserSaid) Kind() EventKind        { return KindUserSaid }
 func (Cancelled) Kind() EventKind       { return KindCancelled }
 func (HostFailed) Kind() EventKind      { return KindHostFailed }
 
@@ -353,5 +487,10 @@ func (CallStarted) event()     {}
 func (CallReturned) event()    {}
 func (Verified) event()        {}
 func (TimerFired) event()      {}
+func (Resumed) event()         {}
+func (ClaimRefused) event()    {}
+func (Reconciled) event()      {}
+func (EffectResolved) event()  {}
+func (UserSaid) event()        {}
 func (Cancelled) event()       {}
 func (HostFailed) event()      {}

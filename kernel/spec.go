@@ -31,7 +31,18 @@ type Spec struct {
 	// Continue sends an unverified answer's finding back to the model, within
 	// the limits. Otherwise the run stops as answered, not verified.
 	Continue bool `json:"continue,omitempty"`
+	// Unknown says what a call whose outcome is unknown does to its run.
+	Unknown OnUnknown `json:"unknown,omitempty"`
 }
+
+// OnUnknown says what a call whose outcome is unknown does to its run.
+type OnUnknown string
+
+// The choices. The zero value is UnknownTell.
+const (
+	UnknownTell OnUnknown = "tell" // the model is told, and the run goes on
+	UnknownWait OnUnknown = "wait" // the run waits until someone resolves it
+)
 
 // Limits bound a run. Zero is off where a field says so and refused elsewhere.
 type Limits struct {
@@ -117,6 +128,7 @@ func (s *Spec) Validate() error {
 		{l.Tokens >= 0 && l.Tokens <= maxLimit, "limits.tokens", "from 0 to 2^62"},
 		{l.Cost >= 0 && l.Cost <= maxLimit, "limits.cost", "from 0 to 2^62"},
 		{l.Cost == 0 || s.Price != nil, "limits.cost", "given together with a price"},
+		{s.Unknown == "" || s.Unknown == UnknownTell || s.Unknown == UnknownWait, "unknown", "tell or wait"},
 		{l.LastTurn == "" || l.LastTurn == LastTurnRun || l.LastTurn == LastTurnReads, "limits.last_turn", "run or reads"},
 		{r.Attempts >= 1, "limits.retry.attempts", "at least 1"},
 		{r.PerRun >= 1, "limits.retry.per_run", "at least 1"},
