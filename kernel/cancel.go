@@ -25,8 +25,12 @@ func (m *machine) abort() {
 		if c.Cmd == 0 {
 			continue
 		}
+		if c.Stage == StageAsking {
+			m.withdraw(m.call(i))
+			continue
+		}
 		m.emit(Abort{Cmd: c.Cmd})
-		if c.Stage != StageRunning {
+		if !c.begun() {
 			m.call(i).Cmd = 0
 		}
 	}
@@ -36,7 +40,7 @@ func (m *machine) abort() {
 // drain stops the run unless a report is still owed.
 func (m *machine) drain() {
 	m.Phase = PhaseDraining
-	if m.Awaiting != 0 || m.Cursor < len(m.Batch) && m.Batch[m.Cursor].Stage == StageRunning {
+	if m.Awaiting != 0 || m.Cursor < len(m.Batch) && m.Batch[m.Cursor].begun() {
 		return
 	}
 	m.skipRest(m.Ending.Stop)
@@ -51,9 +55,15 @@ func (m *machine) drain() {
 func (m *machine) skipRest(stop Stop) {
 	for ; m.Cursor < len(m.Batch); m.Cursor++ {
 		c := m.call(m.Cursor)
-		if c.Cmd != 0 && c.Stage != StageRunning {
+		switch {
+		case c.Stage == StageAsking && c.Cmd != 0:
+			m.withdraw(c)
+		case c.begun():
+			m.settle(c, InDoubt, nil)
+		case c.Cmd != 0:
 			m.emit(Abort{Cmd: c.Cmd})
 		}
+		m.lapse(c)
 		c.Cmd = 0
 		if c.Stage != StageAnswered {
 			answer(c, "", unfinished(c, stop))
@@ -66,7 +76,9 @@ func (m *machine) skipRest(stop Stop) {
 // claims that nothing happened only where nothing was begun, or a tool said so.
 func unfinished(c *CallState, stop Stop) string {
 	switch {
-	case c.Stage == StageRunning:
+	case c.Stage == StageUnresolved:
+		return interrupted(c)
+	case c.begun():
 		return "Interrupted: the host failed while this call ran; it may have taken effect."
 	case c.Tried == "":
 		return "Not run: the run stopped before this call (" + string(stop) + ")."
@@ -110,6 +122,8 @@ func (m *machine) underWay() string {
 		return "while a person was asked about call " + id
 	case StageRetrying:
 		return "while waiting to try call " + id + " again"
+	case StageReconciling:
+		return "while it was found out what became of call " + id
 	}
 	return "while call " + id + " ran"
 }

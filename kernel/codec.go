@@ -66,6 +66,16 @@ func DecodeEvent(b []byte) (Event, error) {
 		return decodeAs[Verified](env.Event)
 	case KindTimerFired:
 		return decodeAs[TimerFired](env.Event)
+	case KindResumed:
+		return decodeAs[Resumed](env.Event)
+	case KindClaimRefused:
+		return decodeAs[ClaimRefused](env.Event)
+	case KindReconciled:
+		return decodeAs[Reconciled](env.Event)
+	case KindEffectResolved:
+		return decodeAs[EffectResolved](env.Event)
+	case KindUserSaid:
+		return decodeAs[UserSaid](env.Event)
 	case KindCancelled:
 		return decodeAs[Cancelled](env.Event)
 	case KindHostFailed:

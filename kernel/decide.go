@@ -1,6 +1,9 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // act takes the calls of an admitted reply.
 func (m *machine) act(v ruling) {
@@ -67,20 +70,45 @@ func (m *machine) onCallDecided(e CallDecided) error {
 	}
 	c := m.call(i)
 	c.Cmd = 0
+	c.Decided = m.Resumes
 	switch e.Answer {
 	case Allow, Ask:
-		c.Effect, c.Attempts, c.Keyed, c.Key = e.Effect, e.Attempts, e.Keyed, e.Key
-		if c.Effect == "" {
-			c.Effect = Once
-		}
-		m.permit(c, e)
+		c.record(&e)
+		m.permit(c, &e)
 	case Deny:
-		answer(c, LinkPolicy, "Not run: denied by policy"+because(e.Reason))
+		m.refuse(c, LinkPolicy, "denied by policy"+because(e.Reason))
 	case Invalid:
-		answer(c, LinkAdmission, "Not run"+because(e.Reason))
+		m.refuse(c, LinkAdmission, strings.TrimPrefix(because(e.Reason), ": "))
 	}
 	m.advance()
 	return nil
+}
+
+// record keeps what the call's tool says of it. What was recorded once counts,
+// whatever the tool says when it is asked again.
+func (c *CallState) record(e *CallDecided) {
+	if c.Effect != "" {
+		return
+	}
+	c.Effect, c.Attempts, c.Keyed, c.Key = e.Effect, e.Attempts, e.Keyed, e.Key
+	if c.Effect == "" {
+		c.Effect = Once
+	}
+}
+
+// refuse answers a call that may not run, or not again.
+func (m *machine) refuse(c *CallState, bad Link, why string) {
+	m.lapse(c)
+	switch {
+	case c.Tried == "" && why == ".":
+		answer(c, bad, "Not run.")
+	case c.Tried == "":
+		answer(c, bad, "Not run: "+why)
+	case c.Tried == DidNotHappen:
+		answer(c, bad, "Interrupted or failed without effect, and not run again: "+why)
+	default:
+		answer(c, bad, "Interrupted or failed; it may have taken effect, and is not run again: "+why)
+	}
 }
 
 func (e *CallDecided) validate() error {
@@ -96,6 +124,9 @@ func (e *CallDecided) validate() error {
 	default:
 		return invalid(fmt.Sprintf("effect class %.40q", e.Effect))
 	}
+	if a := e.Asking; a != nil && (a.Expires < 0 || a.Grant < 0) {
+		return invalid("a span below zero")
+	}
 	if e.Attempts < 1 {
 		return invalid("the attempts of a tool must be positive")
 	}
@@ -103,36 +134,18 @@ func (e *CallDecided) validate() error {
 }
 
 // permit lets a call go on to its approval, or to its run.
-func (m *machine) permit(c *CallState, e CallDecided) {
+func (m *machine) permit(c *CallState, e *CallDecided) {
 	last := m.Turn >= m.Spec.Limits.Turns && m.Spec.Limits.LastTurn == LastTurnReads
 	switch {
 	case last && c.Effect != Read:
-		answer(c, LinkPolicy, "Not run: this was the last turn, and no request is left in which its effect could be seen.")
-	case e.Answer == Ask:
-		c.Stage = StageAsking
-		c.Cmd = m.number()
-		m.emit(AskHuman{Cmd: c.Cmd, Call: c.Call, Reason: Clip(e.Reason, 2000), Digest: CallDigest(c.Call)})
+		m.refuse(c, LinkPolicy, "this was the last turn, and no request is left in which its effect could be seen.")
+	case e.Answer == Ask && !m.granted(c):
+		m.lapse(c)
+		c.Reason, c.Asking = Clip(e.Reason, 2000), e.Asking
+		m.ask(c)
 	default:
 		c.Stage = StageReady
 	}
-}
-
-func (m *machine) onApprovalDecided(e ApprovalDecided) error {
-	i, err := m.findNamed(StageAsking, e, e.Cmd, e.Call)
-	if err != nil {
-		return err
-	}
-	if e.Digest != CallDigest(m.Batch[i].Call) {
-		return invalid("the approval is for other content")
-	}
-	c := m.call(i)
-	c.Cmd = 0
-	c.Stage = StageReady
-	if !e.Approved {
-		answer(c, LinkPolicy, "Not run: not approved"+because(e.Reason))
-	}
-	m.advance()
-	return nil
 }
 
 // because appends a reason as a clause that ends the sentence.
@@ -155,7 +168,7 @@ func (m *machine) advance() {
 				m.end(StopDeadline, "the deadline passed before call "+c.Call.ID)
 				return
 			}
-			if m.run(m.call(m.Cursor)) {
+			if m.ready(m.call(m.Cursor)) {
 				return
 			}
 		default:
@@ -167,21 +180,16 @@ func (m *machine) advance() {
 
 // commitAnswer answers a call that did not run itself.
 func (m *machine) commitAnswer(c *CallState) {
-	commit := Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: true}
-	observed := observation(c, c.Text)
-	if c.Stored != "" {
-		r, _ := m.Effects.get(effectKey(c))
-		commit.Stored, commit.IsError = c.Stored, r.IsError
-		observed = r.Observed
-	}
-	m.emit(commit)
-	m.Repeat = m.Repeat.note(observed)
-	if c.Bad != "" {
-		good := LinkModel
-		if c.Bad == LinkPolicy {
-			good = LinkAdmission
-		}
-		m.blame(good, c.Bad)
+	m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: c.Bad != ""})
+	m.Repeat = m.Repeat.note(observation(c, c.Text))
+	switch c.Bad {
+	case "":
+	case LinkAdmission:
+		m.blame(LinkModel, c.Bad)
+	case LinkPolicy:
+		m.blame(LinkAdmission, c.Bad)
+	default:
+		m.blame(LinkPolicy, c.Bad)
 	}
 	m.Cursor++
 }
@@ -197,10 +205,16 @@ func (m *machine) onCallReturned(e CallReturned) error {
 	m.Observations++
 	m.warn(e.Warnings...)
 	c := m.call(i)
+	if c.Tried == InDoubt && e.Result.Disposition == DidNotHappen {
+		e.Result.Disposition = InDoubt // of this attempt alone it is known
+	}
+	m.settle(c, e.Result.Disposition, &e.Result)
 	if m.Phase == PhaseActing && m.retryTool(c, &e) {
 		return nil
 	}
-	m.recordEffect(c, &e.Result)
+	if m.Phase == PhaseActing && e.Result.Disposition == InDoubt && e.Result.Status != StatusFatal && m.await(c) {
+		return nil
+	}
 	m.commitResult(c, &e.Result)
 	switch {
 	case m.Phase == PhaseDraining:

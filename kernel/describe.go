@@ -30,13 +30,23 @@ func DescribeEvent(e Event) string {
 	case ApprovalDecided:
 		return fmt.Sprintf("call %s: %s%s%s", show(e.Call, 80), pick(e.Approved, "approved", "refused"), by(e.By), colon(e.Reason))
 	case CallStarted:
-		return fmt.Sprintf("call %s: started", show(e.Call, 80))
+		return fmt.Sprintf("call %s: started%s", show(e.Call, 80), named(e.Effect))
+	case ClaimRefused:
+		return fmt.Sprintf("call %s: not begun, the ledger refuses it: %s%s", show(e.Call, 80), word(e.Why), named(e.Effect))
 	case CallReturned:
 		return describeReturn(e)
 	case Verified:
 		return describeVerdict(e)
 	case TimerFired:
 		return describeTimer(e)
+	case Resumed:
+		return "taken over from the journal" + by(e.By)
+	case Reconciled:
+		return fmt.Sprintf("call %s: looked up: %s", show(e.Call, 80), word(e.Found))
+	case EffectResolved:
+		return fmt.Sprintf("call %s: resolved as %s%s%s%s", show(e.Call, 80), word(e.As), named(e.Effect), by(e.By), colon(e.Note))
+	case UserSaid:
+		return fmt.Sprintf("the user said more%s (%d bytes)", by(e.By), e.Size)
 	case Cancelled:
 		return "cancelled" + by(e.By) + colon(e.Reason)
 	case HostFailed:
@@ -79,6 +89,8 @@ func describeTimer(e TimerFired) string {
 		return "waited; the request is sent again"
 	case TimerTool:
 		return "waited; the call is tried again"
+	case TimerApproval:
+		return "the time to decide is over"
 	}
 	return fmt.Sprintf("timer %d fired", e.Cmd)
 }
@@ -134,9 +146,18 @@ func DescribeCommand(c Command) string {
 	case DecideCall:
 		return fmt.Sprintf("#%d decide %s id=%s %s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), show(c.Call.Arguments, 200))
 	case AskHuman:
-		return fmt.Sprintf("#%d ask about %s id=%s digest=%.12s%s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), word(c.Digest), colon(c.Reason))
+		return fmt.Sprintf("#%d ask%s about %s id=%s digest=%.12s%s", c.Cmd, pick(c.Escalated, " others", ""), show(c.Call.Name, 80), show(c.Call.ID, 80), word(c.Digest), colon(c.Reason))
+	case CloseApproval:
+		return fmt.Sprintf("close the question of #%d: %s", c.Cmd, word(c.As))
 	case RunTool:
-		return fmt.Sprintf("#%d run %s id=%s attempt %d (%s)%s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), c.Attempt, word(c.Effect), pick(c.Key != "", " key="+show(c.Key, 80), ""))
+		return fmt.Sprintf("#%d run %s id=%s attempt %d (%s)%s%s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), c.Attempt, word(c.Effect),
+			pick(c.Key != "", " key="+show(c.Key, 80), ""), pick(c.Approval != 0, fmt.Sprintf(" approved by #%d", c.Approval), ""))
+	case Settle:
+		return fmt.Sprintf("settle id=%s: %s%s", show(c.Call, 80), word(c.Disposition), named(c.Effect))
+	case Reconcile:
+		return fmt.Sprintf("#%d look up %s id=%s%s%s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80), pick(c.Key != "", " key="+show(c.Key, 80), ""), named(c.Effect))
+	case AwaitResolution:
+		return fmt.Sprintf("#%d await a resolution of id=%s%s", c.Cmd, show(c.Call.ID, 80), named(c.Effect))
 	case Verify:
 		return fmt.Sprintf("#%d verify%s", c.Cmd, pick(c.Final, " the answer", ""))
 	case SetTimer:
@@ -158,9 +179,6 @@ func describeCommit(c Commit) string {
 	}
 	if c.Call != "" {
 		s += " id=" + show(c.Call, 80)
-	}
-	if c.Stored != "" {
-		s += " stored from " + show(c.Stored, 80)
 	}
 	if c.IsError {
 		s += " error"
@@ -191,6 +209,9 @@ func DescribeState(s State) string {
 	for i := range s.Batch {
 		c := &s.Batch[i]
 		out += fmt.Sprintf("; %s %s", show(c.Call.ID, 80), word(c.Stage))
+	}
+	if s.Paused {
+		out += "; time stands still"
 	}
 	if s.Ending.Stop != "" {
 		out += "; ending " + word(s.Ending.Stop)

@@ -1,68 +1,43 @@
 package kernel
 
-// effectRecord is what a run knows of the effect under one business key.
-type effectRecord struct {
-	Request     key128      `json:"request"` // tool and canonical arguments
-	Call        string      `json:"call"`    // whose result is stored
-	Disposition Disposition `json:"disposition"`
-	IsError     bool        `json:"is_error,omitempty"`
-	Observed    key128      `json:"observed"` // as the repeat watch saw it
+// ready takes a call whose turn has come: it runs, or is decided on once more
+// where the last decision does not count any more. It reports whether something
+// went out for it.
+func (m *machine) ready(c *CallState) bool {
+	switch {
+	case c.Decided != m.Resumes:
+		m.decideAgain(c)
+		return true
+	case c.Keyed && c.Key == "":
+		m.refuse(c, LinkPolicy, "the tool's idempotency key for this call is empty.")
+		return false
+	case c.Approved && !m.granted(c):
+		m.decideAgain(c) // which asks again
+		return true
+	}
+	m.run(c)
+	return true
 }
 
-// effectKey is what an effect is known by: a key means something to its own
-// tool alone.
-func effectKey(c *CallState) key128 { return digest128(c.Call.Name, c.Key) }
+// decideAgain asks policy once more: what it said before a take-over, or before
+// a person took time to decide, is old.
+func (m *machine) decideAgain(c *CallState) {
+	c.Stage = StageDeciding
+	c.Cmd = m.number()
+	m.emit(DecideCall{Cmd: c.Cmd, Turn: m.Turn, Call: c.Call})
+}
 
-// run starts a call whose turn has come, or answers it from what the run knows
-// of its key. It reports whether a RunTool went out.
-//
-// A tool's key stands for one effect in a run: the same request under the same key
-// gets the stored result, another request is refused, and an effect in doubt
-// is not tried again.
-func (m *machine) run(c *CallState) bool {
-	if c.Keyed && c.Attempt == 0 && !m.claim(c) {
-		return false
-	}
+// run starts a call. The ledger has the last word: it gives the claim, or
+// refuses it.
+func (m *machine) run(c *CallState) {
 	c.Stage = StageStarting
 	c.Cmd = m.number()
 	c.Attempt++
-	m.emit(RunTool{Cmd: c.Cmd, Turn: m.Turn, Call: c.Call, Attempt: c.Attempt, Effect: c.Effect, Key: c.Key})
-	return true
-}
-
-// claim takes the key of a call, or answers the call.
-func (m *machine) claim(c *CallState) bool {
-	if c.Key == "" {
-		answer(c, LinkPolicy, "Not run: the tool's idempotency key for this call is empty.")
-		return false
+	r := RunTool{Cmd: c.Cmd, Turn: m.Turn, Call: c.Call, Attempt: c.Attempt, Effect: c.Effect, Key: c.Key}
+	if c.Approved {
+		r.Approval = c.Asked
 	}
-	r, known := m.Effects.get(effectKey(c))
-	switch {
-	case known && r.Request != c.Action:
-		answer(c, LinkPolicy, "Not run: this idempotency key belongs to a different request.")
-		return false
-	case known && r.Disposition == InDoubt:
-		answer(c, LinkPolicy, "Not run: an earlier call with the same idempotency key may have taken effect; its outcome is not known.")
-		return false
-	case known && r.Disposition == Landed:
-		c.Stage = StageAnswered
-		c.Stored = r.Call
-		return false
-	}
-	return true
-}
-
-// recordEffect keeps what became of a keyed call.
-func (m *machine) recordEffect(c *CallState, r *ResultFacts) {
-	if c.Keyed {
-		m.Effects = m.Effects.put(effectKey(c), effectRecord{
-			Request:     c.Action,
-			Call:        c.Call.ID,
-			Disposition: r.Disposition,
-			IsError:     r.Status != StatusOK,
-			Observed:    observation(c, r.Digest),
-		})
-	}
+	m.emit(r)
 }
 
 // onCallStarted refuses a start after the deadline, so that the tool does not
@@ -72,11 +47,88 @@ func (m *machine) onCallStarted(e CallStarted) error {
 	if err != nil {
 		return err
 	}
+	if err := validText(e.Effect); err != nil {
+		return err
+	}
 	if m.Now >= m.Deadline {
 		return m.stale(e, e.Cmd)
 	}
-	m.call(i).Stage = StageRunning
+	c := m.call(i)
+	c.Stage = StageRunning
+	c.Ledger = e.Effect
+	c.Approved = false // spent
 	return nil
+}
+
+// onClaimRefused answers a call that the ledger does not let begin.
+func (m *machine) onClaimRefused(e ClaimRefused) error {
+	i, err := m.findNamed(StageStarting, e, e.Cmd, e.Call)
+	if err != nil {
+		return err
+	}
+	if err := e.validate(); err != nil {
+		return err
+	}
+	c := m.call(i)
+	c.Attempt--
+	c.Cmd = 0
+	m.lapse(c)
+	if e.Why == ClaimStored {
+		m.commitResult(c, e.Result)
+	} else {
+		m.refuse(c, LinkPolicy, e.Why.words()+named(e.Effect)+".")
+	}
+	m.advance()
+	return nil
+}
+
+func (e *ClaimRefused) validate() error {
+	if e.Why.words() == "" {
+		return invalid("a claim refused for no known reason")
+	}
+	if e.Why != ClaimStored {
+		return validText(e.Effect)
+	}
+	if e.Result == nil {
+		return invalid("a stored result without its facts")
+	}
+	return e.Result.validate()
+}
+
+// words complete "Not run: … (effect ID).".
+func (w ClaimWhy) words() string {
+	switch w {
+	case ClaimStored:
+		return "it took effect before"
+	case ClaimOther:
+		return "this idempotency key belongs to a different request"
+	case ClaimUnknown:
+		return "the same request may have taken effect before, and its outcome is not known; it waits for someone to find out, and asking again does not help"
+	case ClaimBusy:
+		return "the same request is under way, or was cut short and is not yet looked into; asking again does not help"
+	case ClaimWindow:
+		return "the same request took effect a short while ago; it is not repeated so soon"
+	case ClaimBlocked:
+		return "the outcome of an earlier call of this tool is unknown, and has to be found out first"
+	case ClaimApproval:
+		return "its approval is not there to be used"
+	}
+	return ""
+}
+
+// named is the effect in brackets, where there is one.
+func named(effect string) string {
+	if effect == "" {
+		return ""
+	}
+	return " (effect " + show(effect, 80) + ")"
+}
+
+// settle gives the ledger what became of a call's claim.
+func (m *machine) settle(c *CallState, d Disposition, r *ResultFacts) {
+	if c.Ledger != "" {
+		m.emit(Settle{Effect: c.Ledger, Call: c.Call.ID, Disposition: d, Result: r})
+	}
 }
 
 // retryTool waits to try a call again, where attempts are left and a repeat
@@ -97,6 +149,7 @@ func (m *machine) retryTool(c *CallState, e *CallReturned) bool {
 	}
 	c.Stage = StageRetrying
 	c.Cmd = m.number()
-	m.emit(SetTimer{Cmd: c.Cmd, Timer: TimerTool, At: m.Now.Add(delay), After: delay})
+	c.Due = m.Now.Add(delay)
+	m.emit(SetTimer{Cmd: c.Cmd, Timer: TimerTool, At: c.Due, After: delay})
 	return true
 }

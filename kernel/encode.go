@@ -101,6 +101,10 @@ func (e *CallDecided) appendJSON(b []byte) []byte {
 	}
 	b = appendTrue(b, `,"keyed":true`, e.Keyed)
 	b = appendSome(b, `,"key":`, e.Key)
+	if e.Asking != nil {
+		text, _ := json.Marshal(e.Asking) // strings and numbers
+		b = append(append(b, `,"asking":`...), text...)
+	}
 	return append(b, '}')
 }
 
@@ -108,6 +112,7 @@ func (e *CallStarted) appendJSON(b []byte) []byte {
 	b = appendNumber(b, `{"at":`, e.At)
 	b = appendNumber(b, `,"cmd":`, e.Cmd)
 	b = appendText(b, `,"call":`, e.Call)
+	b = appendSome(b, `,"effect":`, e.Effect)
 	return append(b, '}')
 }
 

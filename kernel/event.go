@@ -14,6 +14,9 @@ func (t Time) Add(d time.Duration) Time {
 	return 1<<63 - 1
 }
 
+// span is the time between two instants as a duration.
+func (t Time) span() time.Duration { return time.Duration(t) }
+
 // Seq numbers the commands of a run, from 1. A report carries the number of
 // the command that it answers.
 type Seq int64

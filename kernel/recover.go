@@ -26,6 +26,7 @@ func backoff(attempt, jitter int) time.Duration {
 }
 
 func (m *machine) prepare() {
+	m.commitSaid()
 	m.Phase = PhasePreparing
 	m.Awaiting = m.number()
 	m.emit(PrepareContext{Cmd: m.Awaiting, Turn: m.Turn + 1})
@@ -167,18 +168,23 @@ func (m *machine) onModelFailed(e ModelFailed) error {
 	if !m.awaitsReport(e.Cmd) {
 		return m.stale(e, e.Cmd)
 	}
-	m.Awaiting = 0
-	if e.Failure.charges() {
-		m.Budget.hold(e.Cmd)
+	m.failed(&e.Failure)
+	return nil
+}
+
+// failed takes a request that brought no whole reply.
+func (m *machine) failed(f *Failure) {
+	if f.charges() {
+		m.Budget.hold(m.Awaiting)
 	} else {
 		m.Budget.release()
 	}
+	m.Awaiting = 0
 	if m.Phase == PhaseDraining {
 		m.drain()
-		return nil
+		return
 	}
-	m.retry(&e.Failure)
-	return nil
+	m.retry(f)
 }
 
 // awaitsReport reports whether cmd is the model request that is out.
@@ -198,7 +204,7 @@ func (f *Failure) charges() bool {
 // transient reports whether the same request may succeed soon.
 func (f *Failure) transient() bool {
 	switch f.Kind {
-	case FailConnection, FailTimeout, FailCut:
+	case FailConnection, FailTimeout, FailCut, FailLost:
 		return true
 	case FailStatus:
 		switch f.Status {
@@ -249,14 +255,15 @@ func (m *machine) retry(f *Failure) {
 	m.Waited += delay
 	m.Phase = PhaseBackingOff
 	m.Awaiting = m.number()
-	m.emit(SetTimer{Cmd: m.Awaiting, Timer: TimerRetry, At: m.Now.Add(delay), After: delay})
+	m.Due = m.Now.Add(delay)
+	m.emit(SetTimer{Cmd: m.Awaiting, Timer: TimerRetry, At: m.Due, After: delay})
 }
 
 func (m *machine) blameFailure(f *Failure) {
 	switch f.Kind {
 	case FailConnection, FailTimeout, FailCut, FailAborted:
 		m.blame(LinkHarness, LinkNetwork)
-	case FailRequest, FailInternal:
+	case FailRequest, FailInternal, FailLost:
 		m.blame("", LinkHarness)
 	default:
 		m.blame(LinkNetwork, LinkProvider)

@@ -34,8 +34,14 @@ type State struct {
 	LastCmd  Seq   `json:"last_cmd"`
 	// Awaiting is the one command that the phase waits for: a preparation, a
 	// model request, a retry timer or a verification. 0: none.
-	Awaiting      Seq `json:"awaiting,omitempty"`
-	DeadlineTimer Seq `json:"deadline_timer,omitempty"` // 0: it went off
+	Awaiting      Seq  `json:"awaiting,omitempty"`
+	Due           Time `json:"due,omitempty"`            // of the retry timer
+	DeadlineTimer Seq  `json:"deadline_timer,omitempty"` // 0: it went off, or time stands still
+	// Paused says that the run waits for people alone: since PausedAt its time
+	// stands still, and Deadline moves on when it ends.
+	Paused   bool `json:"paused,omitempty"`
+	PausedAt Time `json:"paused_at,omitempty"`
+	Resumes  int  `json:"resumes,omitempty"` // how often a driver took it over
 
 	Turn  int `json:"turn"`  // logical requests sent
 	Calls int `json:"calls"` // admitted calls
@@ -54,10 +60,10 @@ type State struct {
 	Cursor int         `json:"cursor,omitempty"` // first call that is not answered
 	Fatal  string      `json:"fatal,omitempty"`  // the call that failed for good
 
-	Observations int                 `json:"observations"` // tool results so far
-	IDs          index[struct{}]     `json:"ids"`          // call ids of the run
-	Effects      index[effectRecord] `json:"effects"`      // by business key
-	Repeat       repeatWatch         `json:"repeat"`
+	Observations int             `json:"observations"` // tool results so far
+	IDs          index[struct{}] `json:"ids"`          // call ids of the run
+	Repeat       repeatWatch     `json:"repeat"`
+	Said         int             `json:"said,omitempty"` // messages of the user that did not enter the history yet
 
 	// Answering says that a final answer is committed and awaits its verdict.
 	Answering bool `json:"answering,omitempty"`
@@ -95,7 +101,10 @@ const (
 	StageStarting Stage = "starting" // a RunTool is out; nothing has begun
 	StageRunning  Stage = "running"  // begun
 	StageRetrying Stage = "retrying" // waits to be tried again
-	StageAnswered Stage = "answered" // its answer is known
+	// After a crash, or where the outcome is unknown:
+	StageReconciling Stage = "reconciling" // a Reconcile is out
+	StageUnresolved  Stage = "unresolved"  // waits until someone finds out what became of it
+	StageAnswered    Stage = "answered"    // its answer is known
 )
 
 // CallState is an admitted call on its way.
@@ -109,14 +118,32 @@ type CallState struct {
 	Attempt  int         `json:"attempt,omitempty"`  // begun
 	Keyed    bool        `json:"keyed,omitempty"`
 	Key      string      `json:"key,omitempty"`
+	Decided  int         `json:"decided,omitempty"` // State.Resumes when policy last answered
+
+	// How people are asked, and what they said. Asked is the AskHuman.
+	Reason    string  `json:"reason,omitempty"`
+	Asking    *Asking `json:"asking,omitempty"`
+	Asked     Seq     `json:"asked,omitempty"`
+	Expires   Time    `json:"expires,omitempty"` // 0: never
+	Timer     Seq     `json:"timer,omitempty"`   // that fires then
+	Escalated bool    `json:"escalated,omitempty"`
+	Approved  bool    `json:"approved,omitempty"` // and not yet spent
+	GrantedAt Time    `json:"granted_at,omitempty"`
+
+	Ledger      string `json:"ledger,omitempty"`      // its latest claim; empty: none
+	Interrupted int    `json:"interrupted,omitempty"` // how often its run was lost
+	Due         Time   `json:"due,omitempty"`         // of its timer, while it retries
+
 	// Tried is the gravest of what attempts that failed left behind; empty:
 	// none failed.
 	Tried Disposition `json:"tried,omitempty"`
-	// Text and Stored answer a call that did not run itself.
-	Text   string `json:"text,omitempty"`
-	Stored string `json:"stored,omitempty"`
-	Bad    Link   `json:"bad,omitempty"` // the link that kept it from running
+	// Text answers a call that gave no result.
+	Text string `json:"text,omitempty"`
+	Bad  Link   `json:"bad,omitempty"` // the link that kept it from running
 }
+
+// begun reports whether something of the call is under way outside.
+func (c *CallState) begun() bool { return c.Stage == StageRunning || c.Stage == StageReconciling }
 
 // maxWarnings bounds the warnings of a run.
 const maxWarnings = 32

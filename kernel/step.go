@@ -36,6 +36,15 @@ func (m *machine) step(e Event) error {
 		return unexpected(e, m.Phase)
 	}
 	m.Now = max(m.Now, e.When())
+	m.skipPause()
+	if err := m.take(e); err != nil {
+		return err
+	}
+	m.pause()
+	return nil
+}
+
+func (m *machine) take(e Event) error {
 	switch e := e.(type) {
 	case RunStarted:
 		return m.onRunStarted(e)
@@ -53,8 +62,19 @@ func (m *machine) step(e Event) error {
 		return m.onApprovalDecided(e)
 	case CallStarted:
 		return m.onCallStarted(e)
+	case ClaimRefused:
+		return m.onClaimRefused(e)
 	case CallReturned:
 		return m.onCallReturned(e)
+	case Reconciled:
+		return m.onReconciled(e)
+	case EffectResolved:
+		return m.onEffectResolved(e)
+	case UserSaid:
+		m.Said++
+		return nil
+	case Resumed:
+		return m.onResumed()
 	case Verified:
 		return m.onVerified(e)
 	case TimerFired:
@@ -91,6 +111,11 @@ func (m *machine) onTimerFired(e TimerFired) error {
 	case m.Phase == PhaseBackingOff && e.Cmd == m.Awaiting:
 		m.Awaiting = 0
 		m.send()
+		return nil
+	}
+	if i := m.expiring(e.Cmd); i >= 0 {
+		m.expire(m.call(i))
+		m.advance()
 		return nil
 	}
 	i, err := m.find(StageRetrying, e, e.Cmd)

@@ -13,11 +13,14 @@ func (m *machine) answered() {
 	}
 	m.Answering = true
 	m.commitReply()
-	if m.Spec.Verify == VerifyNever {
+	switch {
+	case m.Spec.Verify != VerifyNever:
+		m.verify(true)
+	case m.heard():
+		m.next()
+	default:
 		m.finish(StopAnswered, "")
-		return
 	}
-	m.verify(true)
 }
 
 // verify asks for a verdict on what is stored so far.
@@ -52,6 +55,8 @@ func (m *machine) onVerified(e Verified) error {
 		m.next()
 	case e.Verdict == VerdictTrue:
 		m.finish(StopVerified, "")
+	case m.heard():
+		m.next()
 	case m.Spec.Continue && e.Verdict == VerdictNot:
 		m.sendBack()
 	default:
@@ -72,12 +77,30 @@ func (m *machine) sendBack() {
 	m.next()
 }
 
+// heard reports that whoever asked has said more before the answer was given:
+// the run goes on with that, if a turn is left for it.
+func (m *machine) heard() bool {
+	if m.Said == 0 || m.standing().judge() != "" {
+		return false
+	}
+	m.Answering = false
+	return true
+}
+
+// commitSaid lets what the user said enter the history.
+func (m *machine) commitSaid() {
+	for ; m.Said > 0; m.Said-- {
+		m.emit(Commit{What: CommitSaid})
+	}
+}
+
 // finish ends the run. Every call was answered before.
 func (m *machine) finish(stop Stop, detail string) {
 	verdict := m.Verdict
 	if !m.Judged {
 		verdict, m.Evidence, m.Finding = Unchecked, nil, ""
 	}
+	m.commitSaid()
 	m.Phase = PhaseStopped
 	m.Awaiting = 0
 	m.Batch, m.Cursor = nil, 0

@@ -13,8 +13,9 @@ import (
 // Content is what a Commit refers to, beside the event that caused it.
 type Content struct {
 	Question string          // of a question
+	Said     string          // the oldest that the user said and that did not enter yet
 	Message  *kernel.Message // of a reply
-	Result   string          // of a result that a tool produced
+	Result   string          // of a result that a tool produced, now or before
 }
 
 // History is the canonical history of a session: the messages that belong to
@@ -50,12 +51,14 @@ func (h *History) message(c kernel.Commit, content Content) (kernel.Message, err
 	switch c.What {
 	case kernel.CommitQuestion:
 		return text(kernel.RoleUser, content.Question), nil
+	case kernel.CommitSaid:
+		return text(kernel.RoleUser, content.Said), nil
 	case kernel.CommitFinding:
 		return text(kernel.RoleUser, c.Text), nil
 	case kernel.CommitReply:
 		return reply(c, content.Message)
 	case kernel.CommitResult:
-		return h.result(c, content.Result)
+		return result(c, content.Result), nil
 	}
 	return kernel.Message{}, &kernel.Error{Code: kernel.CodeInvalidEvent, Message: fmt.Sprintf("commit of %q", c.What)}
 }
@@ -84,29 +87,12 @@ func reply(c kernel.Commit, m *kernel.Message) (kernel.Message, error) {
 	return out, nil
 }
 
-func (h *History) result(c kernel.Commit, ran string) (kernel.Message, error) {
+func result(c kernel.Commit, came string) kernel.Message {
 	b := kernel.Block{Kind: kernel.BlockResult, CallID: c.Call, Text: c.Text, IsError: c.IsError}
-	switch {
-	case c.Stored != "":
-		old, ok := h.resultOf(c.Stored)
-		if !ok {
-			return kernel.Message{}, &kernel.Error{Code: kernel.CodeInvalidEvent, Message: "a stored result of a call that has none"}
-		}
-		b.Text, b.IsError = old.Text, old.IsError
-	case c.Text == "":
-		b.Text = ran
+	if c.Text == "" {
+		b.Text = came
 	}
-	return kernel.Message{Role: kernel.RoleTool, Blocks: []kernel.Block{b}}, nil
-}
-
-// resultOf finds the answer to a call, latest first.
-func (h *History) resultOf(call string) (kernel.Block, bool) {
-	for i := len(h.messages) - 1; i >= 0; i-- {
-		if m := &h.messages[i]; m.Role == kernel.RoleTool && m.Blocks[0].CallID == call {
-			return m.Blocks[0], true
-		}
-	}
-	return kernel.Block{}, false
+	return kernel.Message{Role: kernel.RoleTool, Blocks: []kernel.Block{b}}
 }
 
 // Text joins the text blocks of a message.

@@ -1,0 +1,213 @@
+package kernel
+
+import "fmt"
+
+// maxInterrupted bounds how often a call is run again after its run was lost:
+// it may be what ends the process.
+const maxInterrupted = 3
+
+// onResumed goes on with what is outstanding. What had begun elsewhere is lost:
+// a request may be sent again within its attempts, and a call goes by its
+// effect class. What had not begun begins as it would have.
+func (m *machine) onResumed() error {
+	m.Resumes++
+	if m.DeadlineTimer != 0 {
+		m.setDeadline()
+	}
+	switch m.Phase {
+	case PhasePreparing:
+		m.emit(PrepareContext{Cmd: m.Awaiting, Turn: m.Turn + 1})
+	case PhaseRequesting:
+		m.failed(&Failure{Kind: FailLost})
+	case PhaseBackingOff:
+		m.emit(SetTimer{Cmd: m.Awaiting, Timer: TimerRetry, At: m.Due, After: (m.Due - m.Now).span()})
+	case PhaseVerifying:
+		m.emit(Verify{Cmd: m.Awaiting, Final: m.Answering && m.Ending.Stop == ""})
+	case PhaseActing:
+		m.resumeCalls()
+		m.advance()
+	case PhaseDraining:
+		m.resumeCalls()
+		if m.Awaiting != 0 {
+			m.Budget.hold(m.Awaiting)
+			m.Awaiting = 0
+		}
+		m.drain()
+	}
+	return nil
+}
+
+func (m *machine) resumeCalls() {
+	for i := m.Cursor; i < len(m.Batch); i++ {
+		switch c := m.call(i); c.Stage {
+		case StageDeciding:
+			m.emit(DecideCall{Cmd: c.Cmd, Turn: m.Turn, Call: c.Call})
+		case StageAsking:
+			m.putQuestion(c)
+		case StageStarting: // nothing had begun
+			c.Attempt--
+			c.Stage, c.Cmd = StageReady, 0
+		case StageRunning:
+			m.lost(c)
+		case StageRetrying:
+			m.emit(SetTimer{Cmd: c.Cmd, Timer: TimerTool, At: c.Due, After: (c.Due - m.Now).span()})
+		case StageReconciling:
+			m.reconcile(c)
+		case StageUnresolved:
+			m.emit(AwaitResolution{Cmd: c.Cmd, Call: c.Call, Effect: c.Ledger})
+		case StageReady, StageAnswered: // as they are; a Ready one is decided on again
+		}
+	}
+}
+
+// lost decides what the loss of a call's run means, by its effect class.
+func (m *machine) lost(c *CallState) {
+	c.Interrupted++
+	c.Cmd = 0
+	if c.Effect != Read {
+		c.Tried = InDoubt
+		m.settle(c, InDoubt, nil)
+	}
+	again := m.Phase == PhaseActing && c.Interrupted < maxInterrupted
+	switch {
+	case c.Effect == Reconcilable:
+		c.Cmd = m.number()
+		m.reconcile(c)
+	case again && (c.Effect == Read || c.Effect == Idempotent):
+		c.Stage = StageReady
+	case c.Effect == Read:
+		answer(c, LinkHarness, fmt.Sprintf("Interrupted: the process ended while this call ran, %d times; it reads only, and has changed nothing.", c.Interrupted))
+	default:
+		m.unknown(c)
+	}
+}
+
+func (m *machine) reconcile(c *CallState) {
+	c.Stage = StageReconciling
+	m.emit(Reconcile{Cmd: c.Cmd, Turn: m.Turn, Call: c.Call, Key: c.Key, Effect: c.Ledger})
+}
+
+func (m *machine) onReconciled(e Reconciled) error {
+	i, err := m.findNamed(StageReconciling, e, e.Cmd, e.Call)
+	if err != nil {
+		return err
+	}
+	if e.Result != nil {
+		if err := e.Result.validate(); err != nil {
+			return err
+		}
+	}
+	c := m.call(i)
+	switch {
+	case e.Found == Present && e.Result != nil:
+		m.settle(c, Landed, e.Result)
+		m.commitResult(c, e.Result)
+	case e.Found == Absent:
+		m.settle(c, DidNotHappen, nil)
+		m.absent(c)
+	case e.Found == PresenceUnknown:
+		m.unknown(c)
+	default:
+		return invalid(fmt.Sprintf("a lookup that found %.40q, or a result that is not there", e.Found))
+	}
+	if m.Phase == PhaseDraining {
+		m.drain()
+	} else {
+		m.advance()
+	}
+	return nil
+}
+
+// absent takes a call whose interrupted effect is known not to be there.
+func (m *machine) absent(c *CallState) {
+	c.Cmd = 0
+	c.Tried = DidNotHappen
+	switch {
+	case m.Phase == PhaseDraining:
+		c.Stage = StageReady // its answer is that of a call that failed without effect
+	case c.Interrupted < maxInterrupted:
+		c.Stage = StageReady
+	default:
+		answer(c, LinkHarness, fmt.Sprintf("Interrupted: the process ended while this call ran, %d times; it had no effect.", c.Interrupted))
+	}
+}
+
+// unknown takes a call of which nobody can tell whether it took effect.
+func (m *machine) unknown(c *CallState) {
+	if m.Phase == PhaseActing && m.await(c) {
+		return
+	}
+	m.warn("call " + show(c.Call.ID, 80) + " was interrupted and may have taken effect; its outcome is not known" + named(c.Ledger))
+	answer(c, LinkHarness, interrupted(c))
+}
+
+// interrupted is what the model is told: neither that the call was refused, nor
+// that it failed.
+func interrupted(c *CallState) string {
+	return "Interrupted, may have taken effect: nobody can tell yet what became of this call" + named(c.Ledger) + ". It was not run again; do not ask for it again before that is known."
+}
+
+// await lets a call wait for a resolution, where the run is told to.
+func (m *machine) await(c *CallState) bool {
+	if m.Spec.Unknown != UnknownWait || c.Ledger == "" {
+		return false
+	}
+	c.Stage = StageUnresolved
+	c.Cmd = m.number()
+	c.Tried = InDoubt
+	m.emit(AwaitResolution{Cmd: c.Cmd, Call: c.Call, Effect: c.Ledger})
+	return true
+}
+
+func (m *machine) onEffectResolved(e EffectResolved) error {
+	if err := e.validate(); err != nil {
+		return err
+	}
+	for i := m.Cursor; i < len(m.Batch); i++ {
+		c := &m.Batch[i]
+		if c.Stage == StageUnresolved && c.Ledger == e.Effect && c.Cmd != 0 {
+			m.resolve(m.call(i), &e)
+			m.advance()
+			return nil
+		}
+	}
+	return nil // the fact stands; nothing waits for it
+}
+
+func (e *EffectResolved) validate() error {
+	switch e.As {
+	case FoundLanded, FoundNoEffect, FoundUnknown:
+	default:
+		return invalid(fmt.Sprintf("a finding of %.40q", e.As))
+	}
+	if e.Effect == "" {
+		return invalid("a finding on no effect")
+	}
+	if e.Result != nil {
+		if err := e.Result.validate(); err != nil {
+			return err
+		}
+		if e.As != FoundLanded {
+			return invalid("a result of an effect that is not there")
+		}
+	}
+	return validText(e.Effect, e.Call)
+}
+
+// resolve answers a call that waited. It is never run again by that: whoever
+// wants it asks for it anew.
+func (m *machine) resolve(c *CallState, e *EffectResolved) {
+	c.Cmd = 0
+	note := because(e.Note)
+	switch {
+	case e.As == FoundLanded && e.Result != nil:
+		m.commitResult(c, e.Result)
+	case e.As == FoundLanded:
+		answer(c, "", "It was looked into, and took effect; what it returned is not known"+note)
+	case e.As == FoundNoEffect:
+		answer(c, LinkHarness, "It was looked into, and had no effect"+note)
+	default:
+		m.warn("call " + show(c.Call.ID, 80) + " may have taken effect; its outcome could not be found out" + named(c.Ledger))
+		answer(c, LinkHarness, "It was looked into, and it is still not known whether it took effect"+note)
+	}
+}
