@@ -21,6 +21,7 @@ type Journal interface {
 	// nothing of it.
 	//
 	// The journal may keep the slices inside records: never change their bytes.
+	// The list of records is the caller's again once Append returns nil.
 	Append(ctx context.Context, e Entry) error
 	// Close waits for appends under way and releases the journal. Appends and
 	// reads after it fail with LOCAL_STORAGE. Closing twice is harmless.
