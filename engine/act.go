@@ -24,16 +24,15 @@ func (x *Execution) toolCall(call kernel.Call, turn, attempt int, key string) to
 func (x *Execution) runTool(c kernel.RunTool) Task {
 	t, _ := x.tools.Bind(c.Call.Name, c.Effect) // its decision found it in the same set
 	call := x.toolCall(c.Call, c.Turn, c.Attempt, c.Key)
-	deadline := time.Unix(0, int64(x.State.Deadline))
+	border := x.border
+	border.Until = time.Unix(0, int64(x.State.Deadline))
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
-		ctx, cancel := context.WithDeadline(ctx, deadline)
-		defer cancel()
 		begun := time.Now()
 		returned := func(out tool.Outcome) (kernel.Event, Content) {
 			ended := time.Now()
 			return kernel.CallReturned{At: kernel.Time(ended.UnixNano()), Cmd: c.Cmd, Call: c.Call.ID, Result: out.Facts, Jitter: jitter(), Warnings: out.Warnings},
 				Content{Result: &Result{Text: out.Text, IsError: out.IsError, Data: out.Data, Elapsed: ended.Sub(begun)}}
 		}
-		return returned(x.border.ExecuteInPlace(ctx, t, call, func(out tool.Outcome) { instead(returned(out)) }))
+		return returned(border.ExecuteInPlace(ctx, t, call, func(out tool.Outcome) { instead(returned(out)) }))
 	}
 }

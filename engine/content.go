@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
@@ -60,44 +59,13 @@ func Public(messages []kernel.Message) []kernel.Message {
 	return out
 }
 
-// encode returns the content's bytes; nil for an event that has none.
-func (c Content) encode() ([]byte, error) {
-	switch {
-	case c.Question != nil:
-		return json.Marshal(c.Question)
-	case c.Message != nil:
-		return json.Marshal(c.Message)
-	case c.Result != nil:
-		return c.Result.encode(), nil
-	}
-	return nil, nil
-}
-
-// encode writes a result by hand: a result may be long, and there is one for
-// each call.
-func (r *Result) encode() []byte {
-	b := kernel.AppendString([]byte(`{"text":`), r.Text)
-	if r.IsError {
-		b = append(b, `,"is_error":true`...)
-	}
-	if len(r.Data) > 0 {
-		b = append(append(b, `,"data":`...), r.Data...)
-	}
-	b = strconv.AppendInt(append(b, `,"elapsed_ns":`...), int64(r.Elapsed), 10)
-	return append(b, '}')
-}
-
 // Record is the journal's form of an event with its content.
 func (c Content) Record(seq int64, e kernel.Event) (journal.Record, error) {
 	payload, err := kernel.EncodeEvent(e)
 	if err != nil {
 		return journal.Record{}, err
 	}
-	content, err := c.encode()
-	if err != nil {
-		return journal.Record{}, err
-	}
-	return journal.Record{Seq: seq, At: time.Unix(0, int64(e.When())).UTC(), Kind: e.Kind(), Payload: payload, Content: content}, nil
+	return journal.Record{Seq: seq, At: time.Unix(0, int64(e.When())).UTC(), Kind: e.Kind(), Payload: payload, Content: c.encode()}, nil
 }
 
 // DecodeContent reads the content of a journaled event.

@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"encoding/json"
+	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -31,4 +33,119 @@ func TestResultReadsBack(t *testing.T) {
 			t.Errorf("%s\n%s", record.Content, cmp.Diff(want, got.Result))
 		}
 	}
+}
+
+// What is written by hand is what encoding/json would write, but for escapes:
+// of contents with every field, and of those that lack one.
+func TestContentRoundTrip(t *testing.T) {
+	for _, full := range []any{&engine.Question{}, &engine.Result{}, &kernel.Message{}} {
+		fill(reflect.ValueOf(full).Elem(), 1)
+		holdTo(t, full)
+		for _, path := range paths(reflect.TypeOf(full).Elem()) {
+			lacking := reflect.New(reflect.TypeOf(full).Elem())
+			fill(lacking.Elem(), 1)
+			at(lacking.Elem(), path).SetZero()
+			holdTo(t, lacking.Interface())
+		}
+	}
+}
+
+func holdTo(t *testing.T, content any) {
+	t.Helper()
+	var c engine.Content
+	var e kernel.Event
+	switch content := content.(type) {
+	case *engine.Question:
+		c.Question, e = content, kernel.RunStarted{At: 1}
+	case *kernel.Message:
+		c.Message, e = content, kernel.ModelReplied{At: 1}
+	case *engine.Result:
+		c.Result, e = content, kernel.CallReturned{At: 1}
+	}
+	record, err := c.Record(7, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := json.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(decoded(t, want), decoded(t, record.Content)); diff != "" {
+		t.Errorf("%s\nis not as encoding/json has it: %s", record.Content, diff)
+	}
+	got, err := engine.DecodeContent(record.Kind, record.Content)
+	if err != nil || !reflect.DeepEqual(got, c) {
+		t.Errorf("%s\nreads as %v, %v", record.Content, got, err)
+	}
+}
+
+func decoded(t *testing.T, text []byte) (v map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+// fill gives every field a value of its own.
+func fill(v reflect.Value, n int) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), 10*n+i)
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
+	case reflect.Slice:
+		switch v.Interface().(type) {
+		case json.RawMessage:
+			v.SetBytes([]byte(`{"n":` + strconv.Itoa(n) + `}`))
+			return
+		case []byte:
+			v.SetBytes([]byte("bytes\xff" + strconv.Itoa(n)))
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0), 10*n)
+		fill(v.Index(1), 10*n+1)
+	case reflect.String:
+		v.SetString("<\"\n汉" + strconv.Itoa(n))
+	case reflect.Bool:
+		v.SetBool(true)
+	default:
+		v.SetInt(int64(n))
+	}
+}
+
+// paths are the ways to the fields of a struct, and of those within it: through
+// pointers, and through the first element of a list.
+func paths(typ reflect.Type) (all [][]int) {
+	for i := range typ.NumField() {
+		all = append(all, []int{i})
+		f := typ.Field(i).Type
+		if f.Kind() == reflect.Pointer || f.Kind() == reflect.Slice {
+			f = f.Elem()
+		}
+		if f.Kind() != reflect.Struct {
+			continue
+		}
+		for _, rest := range paths(f) {
+			all = append(all, append([]int{i}, rest...))
+		}
+	}
+	return all
+}
+
+func at(v reflect.Value, path []int) reflect.Value {
+	for _, i := range path {
+		switch v.Kind() {
+		case reflect.Pointer:
+			v = v.Elem()
+		case reflect.Slice:
+			v = v.Index(0)
+		}
+		v = v.Field(i)
+	}
+	return v
 }

@@ -31,10 +31,11 @@ type Execution struct {
 	encode model.Encoder // nil: the model keeps no bytes
 	head   []byte
 
-	messages  []model.Message
-	tokens    int64 // of the messages, estimated
-	fault     *kernel.Error
-	ambiguous string
+	messages   []model.Message
+	tokens     int64 // of the messages, estimated
+	headTokens int64 // of what is before them
+	fault      *kernel.Error
+	ambiguous  string
 }
 
 // Task carries out one command. It honours ctx and reports in bounded time: by
@@ -59,25 +60,25 @@ func NewExecution(env Env, s Start, prior []kernel.Message) (x *Execution, err e
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	x = &Execution{Replay: NewReplay(s.Run, prior), log: env.Log}
-	defer x.contain("the agent", &err)
-	spec, err := s.Agent.spec()
-	if err != nil {
-		return nil, err
-	}
 	x = &Execution{
-		Replay: x.Replay,
-		agent:  s.Agent, start: s, spec: spec, info: s.Agent.Model.Info(),
-		tools: s.Agent.Tools, log: env.Log,
+		Replay: NewReplay(s.Run, prior),
+		agent:  s.Agent, start: s, log: env.Log,
 		border: tool.Border{Logger: env.Log}, watch: env.Watch,
 	}
+	defer x.contain("the agent", &err)
+	if x.spec, err = s.Agent.spec(); err != nil {
+		return nil, err
+	}
+	x.info, x.tools = s.Agent.Model.Info(), s.Agent.Tools
 	x.Replay.keep = x.keep
 	if len(s.Requires) > 0 {
 		if err := x.route(); err != nil {
 			return nil, err
 		}
 	}
-	for _, spec := range x.tools.Specs() {
+	x.defs = make([]model.Tool, 0, len(x.tools.Names()))
+	for _, name := range x.tools.Names() {
+		spec, _ := x.tools.Spec(name)
 		x.defs = append(x.defs, model.Tool{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
 	}
 	x.system = prompt.System(s.Agent.Instructions, x.tools.Names())
@@ -90,6 +91,7 @@ func NewExecution(env Env, s Start, prior []kernel.Message) (x *Execution, err e
 			return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the model cannot express its instructions or tools: " + err.Error()}
 		}
 	}
+	x.headTokens = x.estimateHead()
 	for i := range prior {
 		x.keep(&prior[i])
 	}
@@ -215,14 +217,14 @@ func (x *Execution) prepare(c kernel.PrepareContext) Task {
 		}
 		return kernel.ContextPrepared{
 			At: at(), Cmd: c.Cmd,
-			InputTokens: x.tokens + x.headTokens(),
+			InputTokens: x.tokens + x.headTokens,
 			Messages:    len(x.messages),
 			Tools:       x.tools.Digest(),
 		}, Content{}
 	}
 }
 
-func (x *Execution) headTokens() int64 {
+func (x *Execution) estimateHead() int64 {
 	if x.head != nil {
 		return prompt.EstimateTokens(x.head)
 	}

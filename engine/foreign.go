@@ -61,24 +61,39 @@ func (x *Execution) foreign(ctx context.Context, what string, lost func(), call 
 // afterGrace calls late when ctx has ended for as long as the grace, unless it
 // is stopped before.
 func afterGrace(ctx context.Context, late func()) (stop func()) {
-	var mu sync.Mutex
-	var timer *time.Timer
-	stopped := false
-	stopWaiting := context.AfterFunc(ctx, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if !stopped {
-			timer = time.AfterFunc(grace, late)
-		}
-	})
-	return func() {
-		stopWaiting()
-		mu.Lock()
-		defer mu.Unlock()
-		stopped = true
-		if timer != nil {
-			timer.Stop()
-		}
+	if ctx.Done() == nil { // it has no end
+		return func() {}
+	}
+	w := &lateness{late: late}
+	w.unwatch = context.AfterFunc(ctx, w.begin)
+	return w.end
+}
+
+// lateness is the grace of code whose context may end.
+type lateness struct {
+	late    func()
+	unwatch func() bool
+
+	mu      sync.Mutex
+	timer   *time.Timer // nil: it has not ended
+	stopped bool
+}
+
+func (w *lateness) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.timer = time.AfterFunc(grace, w.late)
+	}
+}
+
+func (w *lateness) end() {
+	w.unwatch()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	if w.timer != nil {
+		w.timer.Stop()
 	}
 }
 

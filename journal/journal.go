@@ -21,6 +21,7 @@ type Journal interface {
 	// nothing of it.
 	//
 	// The journal may keep the slices inside records: never change their bytes.
+	// The list of records is the caller's again once Append returns nil.
 	//
 	// What an entry carries beside its records is part of the transaction, in
 	// the order of Entry's fields. The journal's own facts can stand against

@@ -120,17 +120,17 @@ type member struct {
 func (p *argumentParser) object(out []byte, depth int) ([]byte, error) {
 	p.at++ // {
 	base := len(out)
-	var members []member
-	seen := map[string]bool{}
+	var some [8]member // as many as most objects have
+	members := some[:0]
+	var seen names
 	for more := p.first('}'); more; {
 		m, err := p.name()
 		if err != nil {
 			return nil, err
 		}
-		if seen[m.name] {
+		if seen.has(m.name, members) {
 			return nil, p.fail(fmt.Sprintf("duplicate name %.40q", m.name))
 		}
-		seen[m.name] = true
 		m.start = len(out)
 		if out, err = p.value(out, depth+1); err != nil {
 			return nil, err
@@ -142,6 +142,25 @@ func (p *argumentParser) object(out []byte, depth int) ([]byte, error) {
 		}
 	}
 	return joinMembers(out, base, members), nil
+}
+
+// names finds a name among members that only grow in number. Few are looked
+// through; many are kept in a map.
+type names map[string]bool
+
+func (n *names) has(name string, among []member) bool {
+	const few = 8
+	if len(among) <= few {
+		return slices.ContainsFunc(among, func(m member) bool { return m.name == name })
+	}
+	if *n == nil {
+		*n = names{}
+		for _, m := range among[:len(among)-1] {
+			(*n)[m.name] = true
+		}
+	}
+	(*n)[among[len(among)-1].name] = true
+	return (*n)[name]
 }
 
 // joinMembers replaces the values that lie at out[base:] by the object.

@@ -8,10 +8,12 @@ import (
 )
 
 // appendEvent writes an event's fields as a JSON object. The events that every
-// turn has are written by hand, since reflection would cost as much as all the
+// run has are written by hand, since reflection would cost as much as all the
 // rest of a step; TestEventRoundTrip finds a field that was forgotten here.
 func appendEvent(b []byte, e Event) ([]byte, error) {
 	switch e := e.(type) {
+	case RunStarted:
+		return e.appendJSON(b), nil
 	case ContextPrepared:
 		return e.appendJSON(b), nil
 	case ModelReplied:
@@ -96,9 +98,7 @@ func (e *CallDecided) appendJSON(b []byte) []byte {
 	b = appendSome(b, `,"reason":`, e.Reason)
 	b = appendSome(b, `,"rule":`, e.Rule)
 	b = appendSome(b, `,"effect":`, e.Effect)
-	if e.Attempts != 0 {
-		b = appendNumber(b, `,"attempts":`, e.Attempts)
-	}
+	b = appendCount(b, `,"attempts":`, e.Attempts)
 	b = appendTrue(b, `,"keyed":true`, e.Keyed)
 	b = appendSome(b, `,"key":`, e.Key)
 	if e.Asking != nil {
@@ -121,9 +121,7 @@ func (e *CallReturned) appendJSON(b []byte) []byte {
 	b = appendNumber(b, `,"cmd":`, e.Cmd)
 	b = appendText(b, `,"call":`, e.Call)
 	b = e.Result.appendJSON(append(b, `,"result":`...))
-	if e.Jitter != 0 {
-		b = appendNumber(b, `,"jitter":`, e.Jitter)
-	}
+	b = appendCount(b, `,"jitter":`, e.Jitter)
 	b = appendTexts(b, `,"warnings":`, e.Warnings)
 	return append(b, '}')
 }
@@ -134,9 +132,7 @@ func (r *ResultFacts) appendJSON(b []byte) []byte {
 	b = appendSome(b, `,"code":`, r.Code)
 	b = appendText(b, `,"digest":`, r.Digest)
 	b = appendNumber(b, `,"size":`, r.Size)
-	if r.Omitted != 0 {
-		b = appendNumber(b, `,"omitted":`, r.Omitted)
-	}
+	b = appendCount(b, `,"omitted":`, r.Omitted)
 	return append(b, '}')
 }
 
@@ -154,6 +150,14 @@ func AppendString(b []byte, s string) []byte {
 
 func appendNumber[N ~int | ~int64](b []byte, name string, n N) []byte {
 	return strconv.AppendInt(append(b, name...), int64(n), 10)
+}
+
+// appendCount leaves 0 out.
+func appendCount[N ~int | ~int64](b []byte, name string, n N) []byte {
+	if n == 0 {
+		return b
+	}
+	return appendNumber(b, name, n)
 }
 
 func appendText[S ~string](b []byte, name string, s S) []byte {

@@ -21,6 +21,9 @@ type Border struct {
 	// Logger receives the stack of a panic and the name of an abandoned call,
 	// never arguments, results or the panic's own words. nil: nothing is logged.
 	Logger *slog.Logger
+	// Until is when the time of the call's run is over, which ends the call like
+	// a deadline of its context does. Zero: the context alone says.
+	Until time.Time
 }
 
 const defaultGrace = 2 * time.Second
@@ -32,8 +35,8 @@ type returned struct {
 	panicked bool
 }
 
-// Execute runs one call of t within its limits and within ctx, and returns its
-// outcome. It does not fail.
+// Execute runs one call of t within its limits, within ctx and until Until, and
+// returns its outcome. It does not fail.
 //
 // A panic, a timeout, an interruption or an error that t did not classify is
 // an error result for a read, and leaves anything else in doubt: a failure is
@@ -59,26 +62,52 @@ func (b Border) Execute(ctx context.Context, t Binding, c Call) Outcome {
 // after all makes ExecuteInPlace return what lost was given.
 func (b Border) ExecuteInPlace(ctx context.Context, t Binding, c Call, lost func(Outcome)) Outcome {
 	k := t.traits()
-	switch {
-	case t.tool == nil:
+	if t.tool == nil {
 		return k.fail(failure{code: kernel.CodeUnknownTool, message: "not run: there is no such tool", disposition: kernel.DidNotHappen})
-	case ctx.Err() != nil:
-		return k.fail(notBegun(ctx))
 	}
-	run, cancel := context.WithTimeout(ctx, k.limits.Timeout)
-	defer cancel()
+	limit := b.limit(ctx, k.limits.Timeout)
+	defer limit.cancel()
+	if err := limit.caller(); err != nil {
+		return k.fail(notBegun(err))
+	}
 	var once settled
-	r := b.call(run, t, c, func(what fault) {
+	r := b.call(limit.own, t, c, func(what fault) {
 		f := k.doubtful(kernel.CodeInternal, unexpected)
 		if what == abandoned {
-			f = k.ended(ctx)
+			f = k.ended(limit.caller())
 		}
 		if o, first := once.settle(func() Outcome { return k.fail(f) }); first {
 			lost(o)
 		}
 	})
-	o, _ := once.settle(func() Outcome { return k.judge(ctx, run, r) })
+	o, _ := once.settle(func() Outcome { return k.judge(&limit, r) })
 	return o
+}
+
+// limit is the time of a call.
+type limit struct {
+	ctx, own context.Context // the caller's, and the call's within it
+	cancel   context.CancelFunc
+	last     bool // own ends with the run's time, not with the tool's
+}
+
+func (b Border) limit(ctx context.Context, timeout time.Duration) limit {
+	l := limit{ctx: ctx}
+	end := time.Now().Add(timeout)
+	if l.last = !b.Until.IsZero() && b.Until.Before(end); l.last {
+		end = b.Until
+	}
+	l.own, l.cancel = context.WithDeadline(ctx, end)
+	return l
+}
+
+// caller returns why the call must end, if that is for the caller's reasons:
+// its context, or the end of the run's time.
+func (l *limit) caller() error {
+	if err := l.own.Err(); l.last && errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return l.ctx.Err()
 }
 
 // settled is the outcome of a call, once there is one.
@@ -181,25 +210,25 @@ func (t Binding) traits() traits {
 func (k traits) isRead() bool { return k.effect == kernel.Read }
 
 // notBegun is the failure of a call that is too late to begin.
-func notBegun(ctx context.Context) failure {
+func notBegun(why error) failure {
 	f := failure{code: CodeTimeout, message: "not run: the run's time was over", disposition: kernel.DidNotHappen}
-	if errors.Is(ctx.Err(), context.Canceled) {
+	if errors.Is(why, context.Canceled) {
 		f.code, f.message = kernel.CodeCancelled, "not run: interrupted before it began"
 	}
 	return f
 }
 
-// ended is the failure of a call that was still under way when ctx, the
-// caller's context, or the tool's own time ended.
-func (k traits) ended(ctx context.Context) failure {
-	switch err := ctx.Err(); {
-	case errors.Is(err, context.Canceled):
+// ended is the failure of a call that was still under way when it had to end:
+// why is the caller's reason, or nil when the tool's own time was over.
+func (k traits) ended(why error) failure {
+	switch {
+	case errors.Is(why, context.Canceled):
 		f := k.doubtful(kernel.CodeCancelled, "interrupted")
 		if !k.isRead() {
 			f.message = "interrupted: may have taken effect"
 		}
 		return f
-	case err != nil:
+	case why != nil:
 		return k.doubtful(CodeTimeout, "stopped: the run's time is over")
 	}
 	return k.doubtful(CodeTimeout, "timed out after "+k.limits.Timeout.String())

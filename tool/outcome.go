@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -76,9 +75,8 @@ func hear(err error) *complaint {
 	return &complaint{code: CodeFailed, message: err.Error()}
 }
 
-// judge is the outcome of a call that came back. caller is the context of the
-// run and own that of the call.
-func (k traits) judge(caller, own context.Context, r returned) Outcome {
+// judge is the outcome of a call that came back within l.
+func (k traits) judge(l *limit, r returned) Outcome {
 	switch {
 	case r.panicked:
 		return k.fail(k.doubtful(kernel.CodeInternal, unexpected))
@@ -86,8 +84,8 @@ func (k traits) judge(caller, own context.Context, r returned) Outcome {
 		return k.succeed(r.result)
 	case r.failed.classified != nil:
 		return k.failAs(r.failed.classified, r.result)
-	case own.Err() != nil:
-		return k.fail(k.ended(caller))
+	case l.own.Err() != nil:
+		return k.fail(k.ended(l.caller()))
 	}
 	return k.fail(k.plain(r.failed))
 }

@@ -46,8 +46,8 @@ func (r *run) session() session { return session{r.head.Tenant, r.head.User, r.h
 
 // order is a command that is out, and how to end it early.
 type order struct {
-	ctx    context.Context
-	cancel context.CancelFunc
+	ctx    context.Context // nil: of a timer, which runs nothing
+	cancel func()
 }
 
 // work is a command that a goroutine carries out.
@@ -65,7 +65,7 @@ func newRun(e *Engine, s engine.Start) *run {
 			State: journal.Running, Question: preview(s.Question), StartedAt: time.Now().UTC(),
 		},
 		out:  map[kernel.Seq]order{},
-		feed: newFeed(),
+		feed: &feed{},
 		done: make(chan struct{}),
 	}
 }
@@ -127,6 +127,7 @@ func (r *run) start(ctx context.Context) (*work, error) {
 // with the last one goes on with the next: a turn then needs no hand-over, and
 // a stack that has grown is used again.
 func (r *run) carry(w *work) {
+	growStack(0)
 	for w != nil {
 		event, content := w.task(w.ctx, r.instead(w.cmd))
 		w = r.deliver(w.cmd, event, content)
@@ -261,8 +262,13 @@ func number(c kernel.Command) kernel.Seq {
 
 // prepare makes a command ready to be executed once its cause is committed.
 func (r *run) prepare(c kernel.Command) {
-	ctx, cancel := context.WithCancel(context.Background())
-	r.out[number(c)] = order{ctx, cancel}
+	if t, ok := c.(kernel.SetTimer); ok {
+		// One that is ended before its commit never starts.
+		r.out[t.Cmd] = order{cancel: func() { delete(r.out, t.Cmd) }}
+	} else {
+		ctx, cancel := context.WithCancel(context.Background())
+		r.out[number(c)] = order{ctx, cancel}
+	}
 	r.ready = append(r.ready, c)
 }
 
@@ -302,7 +308,8 @@ func (r *run) flush(ctx context.Context) error {
 	}
 	head.LastSeq = r.x.Seq
 	r.head = head
-	r.pending = nil
+	clear(r.pending) // the journal has what it keeps of them
+	r.pending = r.pending[:0]
 	r.feed.committed(r.x.Seq)
 	return nil
 }
@@ -346,12 +353,14 @@ func (r *run) execute() *work {
 	var own *work
 	for _, c := range r.ready {
 		n := number(c)
-		ctx := r.out[n].ctx
+		o, wanted := r.out[n]
 		if t, ok := c.(kernel.SetTimer); ok {
-			r.startTimer(ctx, t)
+			if wanted {
+				r.startTimer(t)
+			}
 			continue
 		}
-		w := &work{n, ctx, r.x.Task(c)}
+		w := &work{n, o.ctx, r.x.Task(c)}
 		if own == nil {
 			own = w
 			continue
@@ -362,11 +371,11 @@ func (r *run) execute() *work {
 	return own
 }
 
-func (r *run) startTimer(ctx context.Context, t kernel.SetTimer) {
+func (r *run) startTimer(t kernel.SetTimer) {
 	timer := time.AfterFunc(time.Until(time.Unix(0, int64(t.At))), func() {
 		r.carry(r.deliver(t.Cmd, kernel.TimerFired{At: now(), Cmd: t.Cmd, Timer: t.Timer}, engine.Content{}))
 	})
-	context.AfterFunc(ctx, func() { timer.Stop() })
+	r.out[t.Cmd] = order{cancel: func() { timer.Stop() }}
 }
 
 func now() kernel.Time { return kernel.Time(time.Now().UnixNano()) }

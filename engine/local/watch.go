@@ -16,7 +16,7 @@ const maxDeltas = 256
 // feed tells watchers that something was committed, and passes deltas on.
 type feed struct {
 	mu      sync.Mutex
-	changed chan struct{} // closed at each change, then replaced
+	changed chan struct{} // closed at the next change; nil: nobody waits for it
 	ended   bool
 	lost    error // why the run's stop is not among the records
 	seq     int64 // of the last committed record
@@ -29,14 +29,19 @@ type delta struct {
 	text  string
 }
 
-func newFeed() *feed { return &feed{changed: make(chan struct{})} }
-
 func (f *feed) committed(seq int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seq = seq
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.change()
+}
+
+// change wakes whoever waits. f.mu is held.
+func (f *feed) change() {
+	if f.changed != nil {
+		close(f.changed)
+		f.changed = nil
+	}
 }
 
 // end says that nothing will be committed any more, and why the run's stop was
@@ -48,8 +53,7 @@ func (f *feed) end(lost *kernel.Error) {
 	if lost != nil {
 		f.lost = lost
 	}
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.change()
 }
 
 // state returns what is closed at the next change, and whether there will be
@@ -57,6 +61,9 @@ func (f *feed) end(lost *kernel.Error) {
 func (f *feed) state() (changed <-chan struct{}, ended bool, lost error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.changed == nil {
+		f.changed = make(chan struct{})
+	}
 	return f.changed, f.ended, f.lost
 }
 
