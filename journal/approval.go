@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -149,6 +150,52 @@ type Close struct {
 	Approval string
 	As       ApprovalState // expired, withdrawn, lapsed
 	At       time.Time
+}
+
+// End closes an approval of a run, nil for one that is not there. It returns
+// the approval as it stands then, or CONFLICT (see Missed).
+func End(a *Approval, run string, c *Close) (Approval, error) {
+	var from ApprovalState
+	switch c.As {
+	case ApprovalExpired, ApprovalWithdrawn:
+		from = ApprovalOpen
+	case ApprovalLapsed:
+		from = ApprovalApproved
+	default:
+		return Approval{}, invalid(fmt.Sprintf("an approval is not closed as %.40q", string(c.As)))
+	}
+	if a == nil || a.Run != run || a.State != from {
+		return Approval{}, Missed(orUnknown(a, run, c.Approval), string(c.As))
+	}
+	closed := *a
+	closed.State = c.As
+	if closed.Decided.IsZero() {
+		closed.Decided = c.At
+	}
+	return closed, nil
+}
+
+// Spend uses an approval of a run, nil for one that is not there, for a claim,
+// nil where the call needs none. It returns the approval as it stands then, or
+// CONFLICT when it is not approved (see Missed) or was given to another call.
+func Spend(a *Approval, run, id string, c *Claim) (Approval, error) {
+	if a == nil || a.Run != run || a.State != ApprovalApproved {
+		return Approval{}, Missed(orUnknown(a, run, id), string(ApprovalSpent))
+	}
+	if c != nil && (a.Call != c.Call || a.Tool != c.Tool || !bytes.Equal(a.Arguments, c.Arguments)) {
+		return Approval{}, &kernel.Error{Code: kernel.CodeConflict, Message: "approval " + id + " was given to another call"}
+	}
+	spent := *a
+	spent.State = ApprovalSpent
+	return spent, nil
+}
+
+// orUnknown stands in for an approval that the run does not have.
+func orUnknown(a *Approval, run, id string) *Approval {
+	if a == nil || a.Run != run {
+		return &Approval{ID: id, State: "unknown"}
+	}
+	return a
 }
 
 // Missed is the answer to an entry that closes or spends an approval which is

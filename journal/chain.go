@@ -42,10 +42,24 @@ func Link(prev Hash, run string, r *Record) Hash {
 type Seal struct {
 	Seq  int64 // from 1
 	Run  string
-	Last int64 // the run's last record then; 1 when it was opened
-	Head Hash  // of that record
-	At   time.Time
-	Hash Hash // over the seal before and the fields above
+	Last int64     // the run's last record then; 1 when it was opened, however many came with it
+	Head Hash      // of that record
+	At   time.Time // of that record
+	Hash Hash      // over the seal before and the fields above
+}
+
+// Sealing returns the seals that an entry adds, whose records have these
+// links. They come behind the last one, in order: Seq and Hash are not set.
+func Sealing(e *Entry, links []Hash) []Seal {
+	var seals []Seal
+	if e.Records[0].Seq == 1 {
+		seals = append(seals, Seal{Run: e.Head.Run, Last: 1, Head: links[0], At: e.Records[0].At})
+	}
+	if e.Head.State == Stopped {
+		last := len(links) - 1
+		seals = append(seals, Seal{Run: e.Head.Run, Last: e.Records[last].Seq, Head: links[last], At: e.Records[last].At})
+	}
+	return seals
 }
 
 // Chain is the hash of a seal: over the hash of the one before it (zero for

@@ -36,6 +36,84 @@ func Check(e *Entry) error {
 			}
 		}
 	}
+	return checkFacts(e)
+}
+
+// checkFacts looks at what an entry carries beside its records.
+func checkFacts(e *Entry) error {
+	if l := e.Lease; l != nil && (l.Owner == "" || !storable(l.Until) || !storable(e.Now)) {
+		return invalid("a lease needs an owner, an end, and the instant of the entry")
+	}
+	if !e.Head.Due.IsZero() && !storable(e.Head.Due) {
+		return invalid("a run is due within the years 1678 to 2262")
+	}
+	for i := range e.Asked {
+		if err := checkAsked(&e.Head, &e.Asked[i]); err != nil {
+			return err
+		}
+	}
+	for _, c := range e.Closed {
+		if !storable(c.At) {
+			return invalid("an approval is closed at an instant")
+		}
+	}
+	for _, s := range e.Settled {
+		if !storable(s.At) {
+			return invalid("an effect is settled at an instant")
+		}
+	}
+	if e.Claim != nil {
+		return checkClaim(&e.Head, e.Claim)
+	}
+	return nil
+}
+
+func checkAsked(h *Head, a *Approval) error {
+	switch {
+	case a.ID == "" || a.State != ApprovalOpen || len(a.Votes) > 0 || !a.Decided.IsZero():
+		return invalid("an approval needs an id, and is open when it is asked for")
+	case a.Run != h.Run || a.Session != h.Session || a.Tenant != h.Tenant || a.User != h.User:
+		return invalid("approval " + a.ID + " is not of the run that asks for it")
+	case !storable(a.Asked) || !a.Expires.IsZero() && !storable(a.Expires):
+		return invalid("an approval is asked for, and expires, within the years 1678 to 2262")
+	case a.Hash != a.ContentHash():
+		return invalid("the hash of approval " + a.ID + " is not that of its content")
+	}
+	return nil
+}
+
+func checkClaim(h *Head, c *Claim) error {
+	switch {
+	case c.Call == "" || c.Tool == "" || c.Key == "" || c.Fingerprint == "" || c.Request == "" || c.Class == "":
+		return invalid("a claim needs a call, a tool, a key, a fingerprint, a request and a class")
+	case c.ID != EffectID(h.Tenant, c.Tool, c.Key):
+		return invalid("the id of a claim is that of its tenant, tool and key: EffectID")
+	case !storable(c.At) || c.Window < 0:
+		return invalid("a claim needs an instant, and a window that is not negative")
+	}
+	return nil
+}
+
+// CheckLease is what every implementation asks of an Acquire or a Renew:
+// INVALID_ARGUMENT for what is no lease.
+func CheckLease(owner string, instants ...time.Time) error {
+	for _, t := range instants {
+		if !storable(t) {
+			return invalid("a lease needs instants within the years 1678 to 2262")
+		}
+	}
+	if owner == "" {
+		return invalid("a lease needs an owner")
+	}
+	return nil
+}
+
+// CheckVote is what every implementation asks of a vote: INVALID_ARGUMENT for
+// one that cannot be kept.
+func CheckVote(v *Vote) error {
+	if v.ID == "" || v.Approval == "" || !storable(v.At) {
+		return invalid("a vote needs an id, an approval and an instant")
+	}
 	return nil
 }
 

@@ -1,6 +1,11 @@
 package journal
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -22,7 +27,7 @@ const (
 // records that its call has started: durable before anything happens outside.
 // The tenant and the run are those of the entry's head.
 type Claim struct {
-	ID   string // of the effect, new; an effect that is claimed again keeps its own
+	ID   string // EffectID of the tenant, the tool and the key
 	Call string
 	Tool string
 	// Key names the effect within the tenant and the tool: the tool's business
@@ -70,9 +75,9 @@ type Effect struct {
 	Arguments   []byte
 	Class       kernel.EffectClass // as recorded, whatever the tool says later
 	State       EffectState
-	Attempts    int
+	Attempts    int       // claims that were given
 	ClaimedAt   time.Time // latest
-	SettledAt   time.Time // zero: running
+	SettledAt   time.Time // of landed, no_effect or unknown; zero: running
 	Result      []byte
 	Facts       []byte
 	Resolutions []Resolution // oldest first
@@ -89,6 +94,113 @@ type Resolution struct {
 	Evidence string // SHA-256 of the evidence, in hex; empty: none
 	Result   []byte // what the call came to, when landed; nil: not known
 	At       time.Time
+}
+
+// EffectID is the id of the effect under a key: the same one however often it is
+// claimed, so that an event can name it before the ledger has ruled.
+func EffectID(tenant, tool, key string) string {
+	h := sha256.New()
+	for _, part := range []string{"effect", tenant, tool, key} {
+		fmt.Fprintf(h, "%d:", len(part))
+		h.Write([]byte(part))
+	}
+	return "eff_" + hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Claimed is the row of a claim that Rule has given: own is the row as it was,
+// nil where there was none.
+func (c *Claim) Claimed(h *Head, own *Effect) Effect {
+	e := Effect{
+		ID: c.ID, Run: h.Run, Call: c.Call, Session: h.Session, Tenant: h.Tenant, User: h.User,
+		Tool: c.Tool, Key: c.Key, Fingerprint: c.Fingerprint, Request: c.Request, Arguments: c.Arguments,
+		Class: c.Class, State: EffectRunning, Attempts: 1, ClaimedAt: c.At,
+	}
+	if own != nil {
+		e.Attempts = own.Attempts + 1
+		e.Resolutions = own.Resolutions
+	}
+	return e
+}
+
+// Settle ends the claim of a run on an effect, nil for one that is not there.
+// It returns the row as it stands then. What is settled so already stays as it
+// is; any other settlement of what is not running or unknown is CONFLICT, as is
+// that of another call's effect: whoever drives the run looks at its signals
+// again.
+func Settle(e *Effect, run string, s *Settlement) (Effect, error) {
+	state, known := map[kernel.Disposition]EffectState{
+		kernel.Landed: EffectLanded, kernel.DidNotHappen: EffectNone, kernel.InDoubt: EffectUnknown,
+	}[s.Disposition]
+	switch {
+	case !known:
+		return Effect{}, invalid(fmt.Sprintf("an effect is not settled as %.40q", string(s.Disposition)))
+	case e == nil || e.Run != run || e.Call != s.Call:
+		return Effect{}, &kernel.Error{Code: kernel.CodeConflict, Message: fmt.Sprintf("effect %s is not claimed by call %q of run %q", s.Effect, s.Call, run)}
+	case e.State == state:
+		return *e, nil
+	case e.State != EffectRunning && e.State != EffectUnknown:
+		return Effect{}, &kernel.Error{Code: kernel.CodeConflict, Message: fmt.Sprintf("effect %s is settled as %s: it cannot become %s", e.ID, e.State, state)}
+	}
+	settled := *e
+	settled.State, settled.SettledAt = state, s.At
+	if state == EffectLanded {
+		settled.Result, settled.Facts = s.Result, s.Facts
+	}
+	return settled, nil
+}
+
+// Find adds a resolution to an effect, and returns the row as it stands then
+// and whether the resolution is new. CONFLICT for an effect that is not unknown,
+// INVALID_ARGUMENT for a resolution that says too little.
+func Find(e *Effect, r *Resolution) (found Effect, fresh bool, err error) {
+	for i := range e.Resolutions {
+		if e.Resolutions[i].ID == r.ID {
+			return *e, false, nil
+		}
+	}
+	state, known := map[kernel.Finding]EffectState{
+		kernel.FoundLanded: EffectLanded, kernel.FoundNoEffect: EffectNone, kernel.FoundUnknown: EffectUnknown,
+	}[r.As]
+	switch {
+	case !known:
+		return Effect{}, false, invalid(fmt.Sprintf("an effect is not found to be %.40q", string(r.As)))
+	case r.ID == "" || r.Note == "" || !storable(r.At):
+		return Effect{}, false, invalid("a resolution needs an id, a note and an instant")
+	case r.Result != nil && r.As != kernel.FoundLanded:
+		return Effect{}, false, invalid("only what landed has a result")
+	case e.State != EffectUnknown:
+		return Effect{}, false, &kernel.Error{
+			Code:    kernel.CodeConflict,
+			Message: fmt.Sprintf("effect %s is %s: there is nothing to resolve", e.ID, e.State),
+			Hint:    "effects show " + e.ID + " tells the rest",
+		}
+	}
+	found = *e
+	found.Resolutions = append(slices.Clip(e.Resolutions), *r)
+	if state != EffectUnknown {
+		found.State, found.SettledAt = state, r.At
+	}
+	if state == EffectLanded {
+		found.Result = r.Result
+	}
+	return found, true, nil
+}
+
+// resolution is the payload of a resolve signal. The result, where there is
+// one, is with the effect.
+type resolution struct {
+	Effect     string         `json:"effect"`
+	Call       string         `json:"call"`
+	Resolution string         `json:"resolution"` // its id
+	As         kernel.Finding `json:"as"`
+	Note       string         `json:"note"`
+	Evidence   string         `json:"evidence,omitempty"`
+}
+
+// Signal is what tells the run of a resolution.
+func (e *Effect) Signal(r *Resolution) Signal {
+	payload, _ := json.Marshal(resolution{e.ID, e.Call, r.ID, r.As, r.Note, r.Evidence}) // strings
+	return Signal{ID: "resolved/" + e.ID + "/" + r.ID, Run: e.Run, Kind: SignalResolve, By: r.By, At: r.At, Payload: payload}
 }
 
 // Refusal says why the ledger does not give a claim. It is an error with code

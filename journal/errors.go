@@ -25,3 +25,30 @@ func Conflict(run string, last, first int64) error {
 func Closed() error {
 	return &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the journal is closed"}
 }
+
+// OverAlready is the answer to a wish for a run that has stopped: RUN_STOPPED.
+func OverAlready(run string) error {
+	return &kernel.Error{Code: kernel.CodeRunStopped, Message: fmt.Sprintf("run %q has stopped", run)}
+}
+
+// SessionBusy is the answer to the first entry of a run while another one of
+// its session is not stopped: CONFLICT. A session is that of its tenant and its
+// user; runs without a session do not know one another.
+func SessionBusy(session, run string) error {
+	return &kernel.Error{
+		Code:    kernel.CodeConflict,
+		Message: fmt.Sprintf("run %q of session %q is not over", run, session),
+		Hint:    "wait for it, drive it with holdfast work, or end it with holdfast runs cancel " + run,
+	}
+}
+
+// NoEffect is the answer to a question about an unknown effect, as NOT_FOUND.
+func NoEffect(id string) error {
+	return &kernel.Error{Code: kernel.CodeNotFound, Message: fmt.Sprintf("no effect %q", id)}
+}
+
+// NoApproval is the answer to a question about an unknown approval, as
+// NOT_FOUND.
+func NoApproval(id string) error {
+	return &kernel.Error{Code: kernel.CodeNotFound, Message: fmt.Sprintf("no approval %q", id)}
+}

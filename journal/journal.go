@@ -25,9 +25,9 @@ type Journal interface {
 	//
 	// What an entry carries beside its records is part of the transaction, in
 	// the order of Entry's fields. The journal's own facts can stand against
-	// it: LEASE_LOST (see Guard), a *Refusal, and CONFLICT for an approval that
-	// is not open (Closed) or not approved (Spent), or when another run of the
-	// session is not stopped; nothing is written then.
+	// it: what Follow says of the head, CONFLICT when another run of the session
+	// is not stopped (SessionBusy), what End, Settle and Spend say, a *Refusal,
+	// and CONFLICT for a signal that does not wait; nothing is written then.
 	Append(ctx context.Context, e Entry) error
 	// Acquire takes the lease of a run that is not stopped, for owner, until
 	// the given instant. CONFLICT when someone else holds it at now,
@@ -35,19 +35,22 @@ type Journal interface {
 	// gets it again under the same token.
 	Acquire(ctx context.Context, run, owner string, now, until time.Time) (Lease, error)
 	// Renew moves the end of leases that are still the caller's. It returns the
-	// runs whose lease is not: LEASE_LOST for them.
+	// runs whose lease is not, in the given order: LEASE_LOST for them.
 	Renew(ctx context.Context, owner string, runs []string, until time.Time) (lost []string, err error)
-	// Release gives a lease back, if it is still the one given.
+	// Release gives a lease back, if it is still the one given; otherwise it
+	// changes nothing. NOT_FOUND.
 	Release(ctx context.Context, run string, l Lease) error
-	// Send records a signal, once for each id: whether it is new. RUN_STOPPED,
+	// Send records a signal, once for each id: whether it is new. One that is
+	// there already is no error, whatever became of the run. RUN_STOPPED,
 	// NOT_FOUND.
 	Send(ctx context.Context, s Signal) (fresh bool, err error)
 	// Decide takes a vote (see Count for its errors) and, when it decides the
-	// approval, records the signal for the run in the same transaction.
+	// approval, records the signal for the run in the same transaction, if that
+	// has not stopped. The same id again changes nothing. NOT_FOUND.
 	Decide(ctx context.Context, v Vote) (Approval, error)
 	// Resolve appends a resolution and records the signal for its run, if that
 	// has not stopped. CONFLICT for an effect that is not unknown; the same id
-	// again changes nothing.
+	// again changes nothing. NOT_FOUND.
 	Resolve(ctx context.Context, r Resolution) (Effect, error)
 	// Close waits for appends under way and releases the journal. Appends and
 	// reads after it fail with LOCAL_STORAGE. Closing twice is harmless.
@@ -67,18 +70,21 @@ type Reader interface {
 	// started at the same instant, the greater run id first.
 	Heads(ctx context.Context, q Query) ([]Head, error)
 	// Ready returns runs that somebody can take up at now, at most limit (0:
-	// all), longest waiting first: not stopped, under no lease that is held, and
-	// either running, or with a signal that was not taken up, or due.
+	// all), longest waiting first (the earliest UpdatedAt; of equal ones the
+	// smaller run id): not stopped, under no lease that is held, and either
+	// running, or with a signal that was not taken up, or due.
 	Ready(ctx context.Context, now time.Time, limit int) ([]Head, error)
 	// Signals returns the signals of a run that were not taken up, in order.
 	Signals(ctx context.Context, run string) ([]Signal, error)
 	// Approval returns one approval, or NOT_FOUND.
 	Approval(ctx context.Context, id string) (Approval, error)
-	// Approvals returns those that match, latest asked first.
+	// Approvals returns those that match, latest asked first; of those asked at
+	// the same instant, the greater id first.
 	Approvals(ctx context.Context, q ApprovalQuery) ([]Approval, error)
 	// Effect returns a row of the ledger, or NOT_FOUND.
 	Effect(ctx context.Context, id string) (Effect, error)
-	// Effects returns those that match, latest claimed first.
+	// Effects returns those that match, latest claimed first; of those claimed
+	// at the same instant, the greater id first.
 	Effects(ctx context.Context, q EffectQuery) ([]Effect, error)
 	// Links returns the hashes of a run's records after the given one, in
 	// order, at most limit (0: all); NOT_FOUND.

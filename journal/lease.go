@@ -37,6 +37,80 @@ func Guard(run string, stored Lease, given *Lease, now time.Time) error {
 	}
 }
 
+// Follow decides whether an entry that Check let pass may follow what is stored
+// of its run, nil where there is nothing yet. It returns the lease as it stands
+// once the entry is there, or LEASE_LOST, CONFLICT, INVALID_ARGUMENT or
+// RUN_STOPPED, in this order.
+func Follow(stored *Head, e *Entry) (Lease, error) {
+	run, first := e.Head.Run, e.Records[0].Seq
+	if stored == nil {
+		if first != 1 {
+			return Lease{}, Conflict(run, 0, first)
+		}
+		return begin(e)
+	}
+	if err := Guard(run, stored.Lease, e.Lease, e.Now); err != nil {
+		return Lease{}, err
+	}
+	if first != stored.LastSeq+1 {
+		return Lease{}, Conflict(run, stored.LastSeq, first)
+	}
+	if err := SameRun(stored, &e.Head); err != nil {
+		return Lease{}, err
+	}
+	if stored.State == Stopped {
+		return Lease{}, OverAlready(run)
+	}
+	return e.leave(stored.Lease), nil
+}
+
+// begin takes the first lease of a run.
+func begin(e *Entry) (Lease, error) {
+	if e.Lease == nil {
+		return Lease{}, nil
+	}
+	if e.Lease.Owner == "" || e.Lease.Token != 1 {
+		return Lease{}, invalid("the first lease of a run has an owner and the token 1")
+	}
+	return e.leave(*e.Lease), nil
+}
+
+// leave renews the lease that stands, or gives it back.
+func (e *Entry) leave(stands Lease) Lease {
+	switch {
+	case e.Lease == nil:
+		return stands
+	case e.Release:
+		return stands.Free()
+	}
+	stands.Until = e.Lease.Until
+	return stands
+}
+
+// Free is the lease once it was given back: nobody's, and with the token that
+// the next one raises.
+func (l Lease) Free() Lease { return Lease{Token: l.Token} }
+
+// Take is what every implementation asks of an Acquire for a run at stored: the
+// lease that stands from now on, or RUN_STOPPED, or CONFLICT when someone else
+// holds it. Whoever holds it keeps the token; anything else is a take-over.
+func Take(stored *Head, owner string, now, until time.Time) (Lease, error) {
+	l := stored.Lease
+	switch {
+	case stored.State == Stopped:
+		return Lease{}, OverAlready(stored.Run)
+	case !l.Held(now):
+		return Lease{Owner: owner, Token: l.Token + 1, Until: until}, nil
+	case l.Owner == owner:
+		l.Until = until
+		return l, nil
+	}
+	return Lease{}, Busy(stored.Run, l)
+}
+
+// Is says whether l is still the lease o, which may have been renewed since.
+func (l Lease) Is(o Lease) bool { return l.Owner != "" && l.Owner == o.Owner && l.Token == o.Token }
+
 // Busy is the answer to a lease that someone else holds: CONFLICT.
 func Busy(run string, stored Lease) error {
 	return &kernel.Error{

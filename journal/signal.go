@@ -2,7 +2,10 @@ package journal
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
+
+	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // SignalKind says what a signal wishes.
@@ -29,4 +32,22 @@ type Signal struct {
 
 	Number  int64 // within the run, from 1; filled by the journal
 	Applied int64 // the record that took it up; 0: none yet
+}
+
+// CheckSignal is what every implementation asks of a signal:
+// INVALID_ARGUMENT for one that cannot be kept.
+func CheckSignal(s *Signal) error {
+	if s.ID == "" || s.Run == "" || s.Kind == "" || !storable(s.At) {
+		return invalid("a signal needs an id, a run, a kind and an instant")
+	}
+	if len(s.Payload) > MaxRecord {
+		return invalid(fmt.Sprintf("a signal holds at most %d bytes", MaxRecord))
+	}
+	return nil
+}
+
+// Untaken is the answer to an entry that takes up a signal which does not wait
+// for its run: CONFLICT.
+func Untaken(run string, number int64) error {
+	return &kernel.Error{Code: kernel.CodeConflict, Message: fmt.Sprintf("run %q has no signal %d to take up", run, number)}
 }
