@@ -20,8 +20,8 @@ import (
 // as Data. An Out of type Result is returned as it is. An error is told as
 // the contract of Tool says. A result that JSON has no form for, such as NaN,
 // is an error result whose effect has landed. Func returns CONFIGURATION where
-// NewSet would, and where a field of In would take an identity, whatever the
-// Schema says.
+// NewSet would, but for a Lookup that is missing (see Reconcilable), and where a
+// field of In would take an identity, whatever the Schema says.
 func Func[In, Out any](spec Spec, fn func(ctx context.Context, c Call, in In) (Out, error)) (Tool, error) {
 	if spec.Schema == nil {
 		inferred, err := inferSchema(reflect.TypeFor[In]())

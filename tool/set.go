@@ -36,8 +36,8 @@ type member struct {
 
 // NewSet makes a Set of tools. A tool whose name, description, schema, effect
 // class or limits are not acceptable, whose schema lets the model say who
-// acts, or whose name is taken is refused with CONFIGURATION, and so are more
-// than MaxTools.
+// acts, which is reconcilable and no Lookuper, or whose name is taken is refused
+// with CONFIGURATION, and so are more than MaxTools.
 func NewSet(tools ...Tool) (*Set, error) {
 	if len(tools) > MaxTools {
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: fmt.Sprintf("there are over %d tools", MaxTools)}
@@ -64,6 +64,13 @@ func newMember(t Tool) (*member, error) {
 	spec, compiled, err := register(given)
 	if err != nil {
 		return nil, err
+	}
+	if _, ok := t.(Lookuper); !ok && spec.Effect == kernel.Reconcilable {
+		return nil, &kernel.Error{
+			Code:    kernel.CodeConfiguration,
+			Message: "tool " + showName(spec.Name) + ": its class is reconcilable, but it has no Lookup to ask for an effect",
+			Hint:    "Give it a Lookup, or the class once.",
+		}
 	}
 	_, keyed := t.(Keyer)
 	return &member{tool: t, spec: spec, schema: compiled, keyed: keyed}, nil
@@ -106,6 +113,7 @@ func (s Spec) canonical() []byte {
 	b, err := json.Marshal([]any{
 		s.Name, s.Description, schema, s.Effect, caps,
 		s.Limits.Timeout, s.Limits.MaxResult, s.Limits.Attempts,
+		s.RepeatWindow, s.Exclusive,
 	})
 	if err != nil {
 		return []byte(s.Name)
@@ -204,15 +212,16 @@ func (s *Set) unknown(name string) error {
 	}
 }
 
-// effectOf asks a Classifier, and takes whatever it cannot make sense of for
-// the gravest class.
+// effectOf asks a Classifier, and takes whatever it cannot make sense of, or
+// what the tool could not answer for, for the gravest class.
 func effectOf(t Tool, declared kernel.EffectClass, args json.RawMessage) (effect kernel.EffectClass) {
 	c, ok := t.(Classifier)
 	if !ok {
 		return declared
 	}
 	defer func() {
-		if recover() != nil || !knownEffect(effect) {
+		_, asked := t.(Lookuper)
+		if recover() != nil || !knownEffect(effect) || effect == kernel.Reconcilable && !asked {
 			effect = kernel.Once
 		}
 	}()

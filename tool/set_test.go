@@ -35,6 +35,11 @@ func TestNewSetRefuses(t *testing.T) {
 		"unknown effect":    {[]tool.Tool{change(func(s *tool.Spec) { s.Effect = "maybe" })}, "effect class"},
 		"blank capability":  {[]tool.Tool{change(func(s *tool.Spec) { s.Capabilities = []string{""} })}, "capability"},
 		"negative timeout":  {[]tool.Tool{change(func(s *tool.Spec) { s.Limits.Timeout = -1 })}, "timeout"},
+		"negative window":   {[]tool.Tool{change(func(s *tool.Spec) { s.Effect, s.RepeatWindow = kernel.Once, -1 })}, "repeat window"},
+		"long window":       {[]tool.Tool{change(func(s *tool.Spec) { s.Effect, s.RepeatWindow = kernel.Once, 30*24*time.Hour+1 })}, "repeat window"},
+		"window of a read":  {[]tool.Tool{change(func(s *tool.Spec) { s.RepeatWindow = time.Second })}, "class read"},
+		"exclusive read":    {[]tool.Tool{change(func(s *tool.Spec) { s.Exclusive = true })}, "class read"},
+		"no lookup":         {[]tool.Tool{change(func(s *tool.Spec) { s.Effect = kernel.Reconcilable })}, "no Lookup"},
 		"tiny result":       {[]tool.Tool{change(func(s *tool.Spec) { s.Limits.MaxResult = 10 })}, "result size"},
 		// Case 26: attempts must be positive.
 		"negative attempts": {[]tool.Tool{change(func(s *tool.Spec) { s.Limits.Attempts = -1 })}, "attempts"},
@@ -207,6 +212,16 @@ func TestDigest(t *testing.T) {
 	}
 	slow := spec("b", emptySchema)
 	slow.Limits.Timeout = time.Minute
+	once := spec("b", emptySchema)
+	once.Effect = kernel.Once
+	window, exclusive := once, once
+	window.RepeatWindow, exclusive.Exclusive = time.Minute, true
+	plain := newSet(t, a, fake{spec: once}).Digest()
+	for name, s := range map[string]tool.Spec{"window": window, "exclusive": exclusive} {
+		if newSet(t, a, fake{spec: s}).Digest() == plain {
+			t.Errorf("%s: same digest", name)
+		}
+	}
 	for name, other := range map[string]*tool.Set{
 		"less":        newSet(t, a),
 		"capability":  newSet(t, withCapabilities("a", "x"), b),
@@ -291,12 +306,31 @@ func TestEffectOf(t *testing.T) {
 		{"by_call", `{"class":"read"}`, kernel.Read},
 		{"by_call", `{"class":"idempotent"}`, kernel.Idempotent},
 		{"by_call", `{"class":"harmless"}`, kernel.Once},
+		{"by_call", `{"class":"reconcilable"}`, kernel.Once}, // nothing could be asked
 		{"by_call", `panic`, kernel.Once},
 		{"none", `{}`, kernel.Once},
 	} {
 		if got := set.EffectOf(tt.name, json.RawMessage(tt.args)); got != tt.want {
 			t.Errorf("EffectOf(%s, %s) = %q, want %q", tt.name, tt.args, got, tt.want)
 		}
+	}
+}
+
+// classifiedLookuper can be asked for those of its calls that are reconcilable.
+type classifiedLookuper struct {
+	*classified
+	tool.Lookuper
+}
+
+func TestEffectOfLookuper(t *testing.T) {
+	s := spec("by_call", `{"type":"object","additionalProperties":false,"properties":{"class":{}}}`)
+	s.Effect, s.RepeatWindow, s.Exclusive = kernel.Reconcilable, 30*24*time.Hour, true
+	set := newSet(t, classifiedLookuper{classified: &classified{fake{spec: s}}})
+	if got := set.EffectOf("by_call", json.RawMessage(`{"class":"reconcilable"}`)); got != kernel.Reconcilable {
+		t.Errorf("EffectOf = %q", got)
+	}
+	if got, _ := set.Spec("by_call"); got.RepeatWindow != s.RepeatWindow || !got.Exclusive {
+		t.Errorf("%+v", got)
 	}
 }
 

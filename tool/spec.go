@@ -23,6 +23,7 @@ const (
 	minResult       = 256
 	maxResult       = 4 << 20
 	maxAttempts     = 10
+	maxWindow       = 30 * 24 * time.Hour
 )
 
 // Defaults of Limits.
@@ -41,7 +42,7 @@ func register(spec Spec) (Spec, *schema, error) {
 			Err:     err,
 		}
 	}
-	if err := errors.Join(checkWords(spec), checkLimits(spec.Limits)); err != nil {
+	if err := errors.Join(checkWords(spec), checkGuards(spec), checkLimits(spec.Limits)); err != nil {
 		return refuse(err)
 	}
 	compiled, err := compileSchema(spec.Schema)
@@ -80,6 +81,17 @@ func checkWords(s Spec) error {
 		return fmt.Errorf("there are over %d capabilities", maxCapabilities)
 	case slices.ContainsFunc(s.Capabilities, func(c string) bool { return strings.TrimSpace(c) == "" }):
 		return errors.New("a capability is blank")
+	}
+	return nil
+}
+
+// checkGuards judges what keeps effects from being repeated.
+func checkGuards(s Spec) error {
+	switch {
+	case s.RepeatWindow < 0 || s.RepeatWindow > maxWindow:
+		return errors.New("the repeat window must be positive and at most 720h")
+	case s.Effect == kernel.Read && (s.RepeatWindow > 0 || s.Exclusive):
+		return errors.New("a tool of the class read has no effect, so it has no repeat window and is not exclusive")
 	}
 	return nil
 }

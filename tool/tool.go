@@ -37,7 +37,8 @@ type Keyer interface {
 
 // Classifier is what a tool implements when the effect class of a call depends
 // on its arguments. Effect is pure; its arguments were checked against the
-// schema. An answer outside the closed set counts as kernel.Once.
+// schema. An answer outside the closed set counts as kernel.Once, and so does
+// reconcilable of a tool that is no Lookuper.
 type Classifier interface {
 	Effect(args json.RawMessage) kernel.EffectClass
 }
@@ -48,8 +49,15 @@ type Spec struct {
 	Description string          // for the model
 	Schema      json.RawMessage // JSON Schema 2020-12, type object
 	// Effect is the class of every call, and the gravest one where the tool is
-	// a Classifier. Empty: kernel.Once.
+	// a Classifier. Empty: kernel.Once. Reconcilable needs a Lookuper.
 	Effect kernel.EffectClass
+	// RepeatWindow is how long after a call has landed an equal one (same
+	// arguments, another call) is refused, at most 30 days. 0: not at all. Of the
+	// class read neither this nor Exclusive is legal: a read has no effect to guard.
+	RepeatWindow time.Duration
+	// Exclusive says that no call of the tool with an effect begins while the outcome of
+	// another one is unknown, whatever its arguments.
+	Exclusive bool
 	// Capabilities are what selection by capability looks at.
 	Capabilities []string
 	Limits       Limits
