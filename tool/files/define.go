@@ -42,9 +42,9 @@ func (w *Workspace) define() (err error) {
 	}, w.read); err != nil {
 		return err
 	}
-	w.Write, err = tool.Func(tool.Spec{
+	w.Write, err = tool.Reconcilable(tool.Spec{
 		Name: WriteName, Description: writeDescription, Schema: writeSchema,
-		Effect: kernel.Reconcilable, Capabilities: []string{"write_files"}, Limits: limits,
-	}, w.write)
+		Capabilities: []string{"write_files"}, Limits: limits,
+	}, w.write, w.lookup)
 	return err
 }

@@ -3,7 +3,11 @@
 package files
 
 import (
+	"cmp"
+	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
 	"errors"
 	"io"
 	"io/fs"
@@ -13,25 +17,81 @@ import (
 )
 
 // A write makes a draft beside its place and renames it. The draft of a write
-// that was killed in between stays; tools neither show nor touch drafts, and
-// Open removes those that no write under way can own.
+// that was killed in between stays: as long as it is there, its write is not in
+// place, which is what a lookup goes by. Tools neither show nor touch drafts.
+// The next write of the same call removes it, and Open does once nobody can be
+// expected to ask any more.
 const (
 	draftPrefix = ".holdfast-"
 	draftSuffix = ".tmp"
-	staleAfter  = time.Hour // far beyond the time of any write
-	maxSwept    = 10_000    // entries that Open looks at for drafts
+	staleAfter  = 7 * 24 * time.Hour
+	maxSwept    = 10_000 // entries that Open looks at for drafts
 )
 
-// draftRandom is what stands between: the length of rand.Text.
-const draftRandom = 26
+// Between the two stand as many characters of the key of the call, and as many
+// of chance.
+const draftPart = 13
 
-func draftBeside(name string) string {
-	return path.Join(path.Dir(name), draftPrefix+rand.Text()+draftSuffix)
+// draftBeside names a draft of a call with that key; an empty key is no key.
+func draftBeside(name, key string) string {
+	return path.Join(path.Dir(name), draftStem(key)+rand.Text()[:draftPart]+draftSuffix)
+}
+
+// draftStem is what the names of the drafts of a call begin with.
+func draftStem(key string) string {
+	if key == "" {
+		return draftPrefix + rand.Text()[:draftPart]
+	}
+	sum := sha256.Sum256([]byte(key))
+	return draftPrefix + base32.StdEncoding.EncodeToString(sum[:])[:draftPart]
+}
+
+// draftsOf returns the drafts in a directory that writes of a call with that key have left
+// behind. A directory that is not there holds none, and nor does an empty key.
+func (w *Workspace) draftsOf(ctx context.Context, dir, key string) (found []string, err error) {
+	if key == "" {
+		return nil, nil
+	}
+	d, err := w.root.Open(dir)
+	if err != nil {
+		return nil, missingIsFine(err)
+	}
+	defer d.Close()
+	for stem := draftStem(key); err == nil; err = cmp.Or(err, ctx.Err()) {
+		var batch []fs.DirEntry
+		batch, err = d.ReadDir(MaxEntries)
+		for _, e := range batch {
+			if isDraft(e.Name()) && strings.HasPrefix(e.Name(), stem) {
+				found = append(found, path.Join(dir, e.Name()))
+			}
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return found, nil
+}
+
+// dropDrafts removes the drafts of earlier writes of a call, so that none of them gets
+// into its place any more.
+func (w *Workspace) dropDrafts(ctx context.Context, dir, key string) error {
+	drafts, err := w.draftsOf(ctx, dir, key)
+	for _, d := range drafts {
+		err = errors.Join(err, missingIsFine(w.root.Remove(d)))
+	}
+	return err
+}
+
+func missingIsFine(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // isDraft reports whether a file's name is one of a draft, in any case.
 func isDraft(name string) bool {
-	if len(name) != len(draftPrefix)+draftRandom+len(draftSuffix) {
+	if len(name) != len(draftPrefix)+2*draftPart+len(draftSuffix) {
 		return false
 	}
 	name = strings.ToUpper(name)

@@ -20,7 +20,10 @@ import (
 
 // writerVar makes the test binary a process that writes to one file of the
 // directory that it names, for ever.
-const writerVar = "HOLDFAST_TEST_WRITE_IN"
+const (
+	writerVar = "HOLDFAST_TEST_WRITE_IN"
+	writerKey = "run/call" // of its writes
+)
 
 func writeForEver(dir string) {
 	w, err := files.Open(dir, files.Options{})
@@ -29,7 +32,7 @@ func writeForEver(dir string) {
 	}
 	args, err := json.Marshal(map[string]string{"path": "sub/file", "content": strings.Repeat("x", files.MaxContent)})
 	for err == nil {
-		_, err = w.Write.Run(context.Background(), tool.Call{Arguments: args})
+		_, err = w.Write.Run(context.Background(), tool.Call{Key: writerKey, Arguments: args})
 	}
 	os.Exit(1)
 }
@@ -95,7 +98,7 @@ func TestDraftsOfKilledWrites(t *testing.T) {
 	// It may be the draft of a write that is under way, until it is old.
 	b.put(".holdfast-notes.tmp", "mine")
 	at := filepath.Join(b.dir, draft)
-	old := time.Now().Add(-2 * time.Hour)
+	old := time.Now().Add(-8 * 24 * time.Hour)
 	for _, p := range []string{"sub/file", ".holdfast-notes.tmp"} {
 		if err := os.Chtimes(filepath.Join(b.dir, p), old, old); err != nil {
 			t.Fatal(err)

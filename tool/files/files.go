@@ -59,8 +59,8 @@ type Options struct {
 }
 
 // Open opens a directory, which must exist. It removes the drafts that writes
-// left behind when they were killed, an hour or more ago, among the first
-// 10,000 entries. A directory that cannot be opened and a relative path in
+// left behind when they were killed, a week or more ago, among the first 10,000
+// entries. A directory that cannot be opened and a relative path in
 // Protect are CONFIGURATION.
 func Open(dir string, o Options) (*Workspace, error) {
 	refuse := func(err error) error {

@@ -23,7 +23,8 @@ type writeArguments struct {
 	Content string `json:"content"`
 }
 
-// written is the receipt of a write. Created or Replaced is set.
+// written is the receipt of a write. Created or Replaced is set, unless the
+// write was cut short and its file found in place: then nobody knows.
 type written struct {
 	Path string `json:"path"`
 	version
@@ -41,23 +42,15 @@ type version struct {
 // the old file or the new one. Whatever fails before that step has changed
 // nothing but missing directories. What the receipt says of the replaced file
 // was read just before; a writer in between is not seen.
-func (w *Workspace) write(ctx context.Context, _ tool.Call, in writeArguments) (written, error) {
-	name, err := checkPath(in.Path)
+func (w *Workspace) write(ctx context.Context, c tool.Call, in writeArguments) (written, error) {
+	name, at, err := w.target(in)
 	if err != nil {
 		return written{}, err
 	}
-	if base := in.Path[strings.LastIndexByte(in.Path, '/')+1:]; base == "" || base == "." {
-		return written{}, invalid("path must name a file, not a directory")
+	if err := w.dropDrafts(ctx, path.Dir(at.name), c.Key); err != nil {
+		return written{}, failed(name, err)
 	}
-	if len(in.Content) > MaxContent {
-		return written{}, invalid("content must have at most " + strconv.Itoa(MaxContent) + " bytes")
-	}
-	at, err := w.find(name)
-	if err != nil {
-		return written{}, err
-	}
-	digest := sha256.Sum256([]byte(in.Content))
-	receipt := written{Path: name, version: version{Size: int64(len(in.Content)), SHA256: hex.EncodeToString(digest[:])}}
+	receipt := receiptOf(name, in.Content)
 	if at.info == nil {
 		receipt.Created = true
 	} else {
@@ -71,10 +64,33 @@ func (w *Workspace) write(ctx context.Context, _ tool.Call, in writeArguments) (
 	if err != nil {
 		return written{}, failed(name, err)
 	}
-	if err := w.replace(ctx, name, at, in.Content, made); err != nil {
+	draft := draftBeside(at.name, c.Key)
+	if err := w.replace(ctx, name, at, draft, in.Content, made); err != nil {
 		return written{}, err
 	}
 	return receipt, nil
+}
+
+// target judges what a write is about and finds its place. name is what the
+// model calls it.
+func (w *Workspace) target(in writeArguments) (name string, at place, err error) {
+	if name, err = checkPath(in.Path); err != nil {
+		return "", place{}, err
+	}
+	if base := in.Path[strings.LastIndexByte(in.Path, '/')+1:]; base == "" || base == "." {
+		return "", place{}, invalid("path must name a file, not a directory")
+	}
+	if len(in.Content) > MaxContent {
+		return "", place{}, invalid("content must have at most " + strconv.Itoa(MaxContent) + " bytes")
+	}
+	at, err = w.find(name)
+	return name, at, err
+}
+
+// receiptOf is what is known of a write before it is done.
+func receiptOf(name, content string) written {
+	digest := sha256.Sum256([]byte(content))
+	return written{Path: name, version: version{Size: int64(len(content)), SHA256: hex.EncodeToString(digest[:])}}
 }
 
 func irregular(name string) *tool.Error {
@@ -122,10 +138,9 @@ func (w *Workspace) makeParent(name string) (made bool, err error) {
 	return true, w.root.MkdirAll(parent, 0o755)
 }
 
-// replace writes content beside its place, makes it durable and renames it
-// into its place.
-func (w *Workspace) replace(ctx context.Context, name string, at place, content string, newDirs bool) error {
-	draft := draftBeside(at.name)
+// replace writes content into a draft, makes it durable and renames it into its
+// place.
+func (w *Workspace) replace(ctx context.Context, name string, at place, draft, content string, newDirs bool) error {
 	if err := w.fill(draft, content, at.info); err != nil {
 		return failed(name, err)
 	}
