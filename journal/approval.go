@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -28,8 +26,12 @@ const (
 )
 
 // Approval is a question to a person. Everything up to Hash never changes.
+//
+//	open ──votes──▶ approved ──its call starts──▶ spent
+//	  │                 └──▶ lapsed, withdrawn
+//	  └──▶ refused, expired, withdrawn
 type Approval struct {
-	ID        string
+	ID        string // not empty; unique in the journal
 	Run       string
 	Session   string
 	Tenant    string
@@ -47,28 +49,20 @@ type Approval struct {
 	Hash      string    // ContentHash
 
 	State   ApprovalState
-	Decided time.Time // zero: not
+	Decided time.Time // when it left the state open; zero: not yet
 	Votes   []Vote    // oldest first
 }
 
-// Vote is one person's answer to an approval.
-type Vote struct {
-	ID       string // of its signal: the same one again changes nothing
-	Approval string
-	By       string
-	Approve  bool
-	Reason   string
-	Hash     string // what the person saw; empty: not compared
-	At       time.Time
-}
-
 // ContentHash is what an approval is bound to: SHA-256, in hex, over id, run,
-// identity, tool, exact argument bytes and expiry.
+// identity, call, tool, exact argument bytes and expiry, each behind its
+// length.
 func (a *Approval) ContentHash() string {
 	h := sha256.New()
-	for _, part := range []string{"approval", a.ID, a.Run, a.Session, a.Tenant, a.User, a.Call, a.Tool, string(a.Arguments), strconv.FormatInt(expiry(a.Expires), 10)} {
-		fmt.Fprintf(h, "%d:", len(part))
-		h.Write([]byte(part))
+	for _, part := range []string{
+		"approval", a.ID, a.Run, a.Session, a.Tenant, a.User, a.Call, a.Tool, string(a.Arguments),
+		strconv.FormatInt(expiry(a.Expires), 10),
+	} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -80,70 +74,39 @@ func expiry(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// Count takes a vote and returns the approval as it stands then. A vote that
-// may not be given is refused, and changes nothing: ALREADY_DECIDED by whom
-// and when, EXPIRED, FORBIDDEN for who may not decide, STALE_APPROVAL for other
-// content. The same person's same answer again is no second vote.
-func Count(a Approval, v Vote) (Approval, error) {
+// checkAsked refuses a question that is not one of the entry's run, as
+// INVALID_ARGUMENT.
+func checkAsked(h *Head, a *Approval) error {
 	switch {
-	case a.State == ApprovalExpired, a.State == ApprovalOpen && !a.Expires.IsZero() && !v.At.Before(a.Expires):
-		return a, &kernel.Error{Code: kernel.CodeExpired, Message: "approval " + a.ID + " expired at " + stamp(a.Expires), Hint: "the run goes on as its rule says; ask again if it is still wanted"}
-	case a.State != ApprovalOpen:
-		return a, &kernel.Error{Code: kernel.CodeAlreadyDecided, Message: fmt.Sprintf("approval %s is already %s%s", a.ID, a.State, a.decidedBy()), Hint: "approvals show " + a.ID + " tells the rest"}
-	case v.Hash != "" && v.Hash != a.Hash:
-		return a, &kernel.Error{Code: kernel.CodeStaleApproval, Message: "the hash is not that of approval " + a.ID, Hint: "look at it again with approvals show, and give the hash that it prints"}
-	}
-	if err := may(&a, v.By); err != nil {
-		return a, err
-	}
-	for _, old := range a.Votes {
-		if old.By == v.By {
-			return a, nil
-		}
-	}
-	a.Votes = append(slices.Clip(a.Votes), v)
-	switch {
-	case !v.Approve:
-		a.State, a.Decided = ApprovalRefused, v.At
-	case len(a.Votes) >= max(1, a.Approvers.Quorum):
-		a.State, a.Decided = ApprovalApproved, v.At
-	}
-	return a, nil
-}
-
-// may says why someone may not decide, as FORBIDDEN.
-func may(a *Approval, by string) error {
-	refuse := func(why string) error {
-		return &kernel.Error{Code: kernel.CodeForbidden, Message: "approval " + a.ID + " cannot be decided here: " + why, Hint: "someone whom the rule allows has to decide, under their own --user"}
-	}
-	from := a.Approvers.From
-	if a.Escalated {
-		from = a.Approvers.Escalate
-	}
-	switch {
-	case by == "" && (a.Approvers.NotAsker || a.Approvers.Quorum > 1 || len(from) > 0):
-		return refuse("its rule depends on who decides, and no name was given")
-	case a.Approvers.NotAsker && by == a.User:
-		return refuse("who asked may not decide")
-	case len(from) > 0 && !slices.Contains(from, by):
-		return refuse("it is for others to decide")
+	case a.ID == "" || a.Call == "" || a.Tool == "":
+		return invalid("an approval needs an id, a call and a tool")
+	case a.Run != h.Run || a.Session != h.Session || a.Owner() != h.Owner():
+		return invalid("approval " + a.ID + " is asked for another run, session or owner than the entry's")
+	case a.State != ApprovalOpen || len(a.Votes) > 0 || !a.Decided.IsZero():
+		return invalid("approval " + a.ID + " is decided before it was asked")
+	case !storable(a.Asked) || !a.Expires.IsZero() && !storable(a.Expires):
+		return invalid("an approval needs the instant at which it was asked, and an expiry from 1678 to 2262 or none")
+	case a.Hash != a.ContentHash():
+		return invalid("the hash of approval " + a.ID + " is not that of its content")
 	}
 	return nil
 }
 
-func (a *Approval) decidedBy() string {
-	if len(a.Votes) == 0 {
-		return ""
-	}
-	last := a.Votes[len(a.Votes)-1]
-	by := last.By
-	if by == "" {
-		by = "someone without a name"
-	}
-	return " by " + by + " at " + stamp(last.At)
-}
+// Owner returns whose run asks.
+func (a *Approval) Owner() Owner { return Owner{a.Tenant, a.User} }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// Ask says whether an approval that is asked is new, given the one with its id
+// (nil: none). The same question again changes nothing; another one under its
+// id is CONFLICT.
+func Ask(stored, asked *Approval) (fresh bool, err error) {
+	switch {
+	case stored == nil:
+		return true, nil
+	case stored.Hash != asked.Hash:
+		return false, &kernel.Error{Code: kernel.CodeConflict, Message: "approval " + asked.ID + " is there already, with other content"}
+	}
+	return false, nil
+}
 
 // Close ends an approval that nobody decided, or that was not used in time.
 type Close struct {
@@ -152,78 +115,66 @@ type Close struct {
 	At       time.Time
 }
 
-// End closes an approval of a run, nil for one that is not there. It returns
-// the approval as it stands then, or CONFLICT (see Missed).
-func End(a *Approval, run string, c *Close) (Approval, error) {
-	var from ApprovalState
-	switch c.As {
-	case ApprovalExpired, ApprovalWithdrawn:
-		from = ApprovalOpen
-	case ApprovalLapsed:
-		from = ApprovalApproved
-	default:
-		return Approval{}, invalid(fmt.Sprintf("an approval is not closed as %.40q", string(c.As)))
+func checkClose(c *Close) error {
+	switch {
+	case c.Approval == "" || !storable(c.At):
+		return invalid("closing an approval needs its id and an instant")
+	case c.As != ApprovalExpired && c.As != ApprovalWithdrawn && c.As != ApprovalLapsed:
+		return invalid(fmt.Sprintf("no approval is closed as %.40q", c.As))
 	}
-	if a == nil || a.Run != run || a.State != from {
-		return Approval{}, Missed(orUnknown(a, run, c.Approval), string(c.As))
-	}
-	closed := *a
-	closed.State = c.As
-	if closed.Decided.IsZero() {
-		closed.Decided = c.At
-	}
-	return closed, nil
+	return nil
 }
 
-// Spend uses an approval of a run, nil for one that is not there, for a claim,
-// nil where the call needs none. It returns the approval as it stands then, or
-// CONFLICT when it is not approved (see Missed) or was given to another call.
-func Spend(a *Approval, run, id string, c *Claim) (Approval, error) {
-	if a == nil || a.Run != run || a.State != ApprovalApproved {
-		return Approval{}, Missed(orUnknown(a, run, id), string(ApprovalSpent))
+// End closes an approval of a run, nil for one that is not there. It returns
+// the approval as it stands then. What is open expires, what is approved
+// lapses, and both can be withdrawn; to withdraw what was refused in the meantime
+// changes nothing, so that a run which ends does not have to look for what it
+// missed. The rest is CONFLICT (see Missed).
+func End(a *Approval, run string, c *Close) (Approval, error) {
+	if a == nil || a.Run != run {
+		return Approval{}, Missed(&Approval{ID: c.Approval, State: "unknown"}, string(c.As))
 	}
-	if c != nil && (a.Call != c.Call || a.Tool != c.Tool || !bytes.Equal(a.Arguments, c.Arguments)) {
-		return Approval{}, &kernel.Error{Code: kernel.CodeConflict, Message: "approval " + id + " was given to another call"}
+	closed := *a
+	switch {
+	case c.As == ApprovalWithdrawn && a.State == ApprovalRefused:
+		return closed, nil
+	case a.State == ApprovalOpen && (c.As == ApprovalExpired || c.As == ApprovalWithdrawn),
+		a.State == ApprovalApproved && (c.As == ApprovalLapsed || c.As == ApprovalWithdrawn):
+		closed.State = c.As
+		if closed.Decided.IsZero() {
+			closed.Decided = instant(c.At)
+		}
+		return closed, nil
+	}
+	return closed, Missed(a, string(c.As))
+}
+
+// Missed is the answer to an entry that closes an approval which is not in the
+// state for it: CONFLICT, and nothing was written. Whoever drives the run looks
+// at its signals again.
+func Missed(a *Approval, wanted string) error {
+	return &kernel.Error{
+		Code:    kernel.CodeConflict,
+		Message: fmt.Sprintf("approval %s is %s: it cannot be %s", a.ID, a.State, wanted),
+		Hint:    "a person was faster: read the run's signals again",
+	}
+}
+
+// Spend uses an approval of a run, nil for one that is not there, for a call
+// that starts; the claim is nil where the call needs none. It returns the
+// approval as it stands then. Only what is approved is spent, once, and with a
+// claim only on the content that was approved: otherwise a *Refusal.
+func Spend(a *Approval, run, id string, c *Claim) (Approval, error) {
+	if a == nil || a.Run != run || a.State != ApprovalApproved || c != nil && !a.allows(c) {
+		return Approval{}, &Refusal{Why: kernel.ClaimApproval, Approval: id}
 	}
 	spent := *a
 	spent.State = ApprovalSpent
 	return spent, nil
 }
 
-// orUnknown stands in for an approval that the run does not have.
-func orUnknown(a *Approval, run, id string) *Approval {
-	if a == nil || a.Run != run {
-		return &Approval{ID: id, State: "unknown"}
-	}
-	return a
+func (a *Approval) allows(c *Claim) bool {
+	return a.Call == c.Call && a.Tool == c.Tool && bytes.Equal(a.Arguments, c.Arguments)
 }
 
-// Missed is the answer to an entry that closes or spends an approval which is
-// not in the state for it: CONFLICT, and nothing was written. Whoever drives
-// the run looks at its signals again.
-func Missed(a *Approval, wanted string) error {
-	return &kernel.Error{Code: kernel.CodeConflict, Message: fmt.Sprintf("approval %s is %s: it cannot be %s", a.ID, a.State, wanted)}
-}
-
-// decision is the payload of an approve or refuse signal.
-type decision struct {
-	Approval string     `json:"approval"`
-	Cmd      kernel.Seq `json:"cmd"`
-	Call     string     `json:"call"`
-	Reason   string     `json:"reason,omitempty"`
-	By       []string   `json:"by"`
-}
-
-// Signal is what tells the run of a decided approval.
-func (a *Approval) Signal(v Vote) Signal {
-	d := decision{Approval: a.ID, Cmd: a.Cmd, Call: a.Call, Reason: v.Reason}
-	for _, vote := range a.Votes {
-		d.By = append(d.By, vote.By)
-	}
-	payload, _ := json.Marshal(d) // strings and numbers
-	kind := SignalApprove
-	if !v.Approve {
-		kind = SignalRefuse
-	}
-	return Signal{ID: "decided/" + a.ID, Run: a.Run, Kind: kind, By: v.By, At: v.At, Payload: payload}
-}
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -3,38 +3,44 @@ package journal
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"time"
 )
 
 // Hash is a link of a chain.
 type Hash [sha256.Size]byte
 
+// String returns it in hex.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
 // Link is the hash of a record of a run: SHA-256 over the hash of the record
 // before it (zero for the first), the run and every field of the record,
-// each behind its length, so that no two texts give the same bytes.
+// each of them of a fixed length or behind its length, so that no two records
+// give the same bytes.
 func Link(prev Hash, run string, r *Record) Hash {
-	h := sha256.New()
-	h.Write(prev[:])
-	field := func(b []byte) {
-		var n [8]byte
-		binary.LittleEndian.PutUint64(n[:], uint64(len(b)))
-		h.Write(n[:])
-		h.Write(b)
-	}
-	var n [16]byte
-	binary.LittleEndian.PutUint64(n[:8], uint64(r.Seq))
-	binary.LittleEndian.PutUint64(n[8:], uint64(r.At.UnixNano()))
-	h.Write(n[:])
-	field([]byte(run))
-	field([]byte(r.Kind))
-	field(r.Payload)
+	const fixed = 1 + len(prev) + 5*8 + 1
+	b := make([]byte, 0, fixed+len(run)+len(r.Kind))
+	b = append(b, 'R') // no record gives the bytes of a seal
+	b = append(b, prev[:]...)
+	b = number(b, r.Seq)
+	b = number(b, r.At.UnixNano())
+	b = append(number(b, int64(len(run))), run...)
+	b = append(number(b, int64(len(r.Kind))), r.Kind...)
+	b = number(b, int64(len(r.Payload)))
 	if r.Content == nil { // not the same as empty
-		h.Write([]byte{0})
+		b = append(b, 0)
 	} else {
-		h.Write([]byte{1})
-		field(r.Content)
+		b = append(b, 1)
 	}
-	return Hash(h.Sum(nil))
+	h := sha256.New()
+	h.Write(b)
+	h.Write(r.Payload)
+	h.Write(r.Content) // the rest
+	return Hash(h.Sum(b[:0]))
+}
+
+func number(b []byte, n int64) []byte {
+	return binary.LittleEndian.AppendUint64(b, uint64(n)) //nolint:gosec // the bits count
 }
 
 // Seal is a link of the chain over all runs: a run was opened or, with its
@@ -46,6 +52,20 @@ type Seal struct {
 	Head Hash      // of that record
 	At   time.Time // of that record
 	Hash Hash      // over the seal before and the fields above
+}
+
+// Chain is the hash of a seal: over the hash of the one before it (zero for
+// the first) and its own fields.
+func (s *Seal) Chain(prev Hash) Hash {
+	b := make([]byte, 0, 1+len(prev)+4*8+len(s.Run)+len(s.Head))
+	b = append(b, 'S')
+	b = append(b, prev[:]...)
+	b = number(b, s.Seq)
+	b = number(b, s.Last)
+	b = number(b, s.At.UnixNano())
+	b = append(number(b, int64(len(s.Run))), s.Run...)
+	b = append(b, s.Head[:]...)
+	return sha256.Sum256(b)
 }
 
 // Sealing returns the seals that an entry adds, whose records have these
@@ -60,20 +80,4 @@ func Sealing(e *Entry, links []Hash) []Seal {
 		seals = append(seals, Seal{Run: e.Head.Run, Last: e.Records[last].Seq, Head: links[last], At: e.Records[last].At})
 	}
 	return seals
-}
-
-// Chain is the hash of a seal: over the hash of the one before it (zero for
-// the first) and its own fields.
-func (s *Seal) Chain(prev Hash) Hash {
-	h := sha256.New()
-	h.Write(prev[:])
-	var n [32]byte
-	binary.LittleEndian.PutUint64(n[:8], uint64(s.Seq))
-	binary.LittleEndian.PutUint64(n[8:16], uint64(s.Last))
-	binary.LittleEndian.PutUint64(n[16:24], uint64(s.At.UnixNano()))
-	binary.LittleEndian.PutUint64(n[24:], uint64(len(s.Run)))
-	h.Write(n[:])
-	h.Write([]byte(s.Run))
-	h.Write(s.Head[:])
-	return Hash(h.Sum(nil))
 }

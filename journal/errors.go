@@ -7,8 +7,16 @@ import (
 )
 
 // NotFound is the answer to a question about an unknown run.
-func NotFound(run string) error {
-	return &kernel.Error{Code: kernel.CodeNotFound, Message: fmt.Sprintf("no run %q", run)}
+func NotFound(run string) error { return missing("run", run) }
+
+// NoApproval is the answer to a question about an unknown approval.
+func NoApproval(id string) error { return missing("approval", id) }
+
+// NoEffect is the answer to a question about an unknown effect.
+func NoEffect(id string) error { return missing("effect", id) }
+
+func missing(what, id string) error {
+	return &kernel.Error{Code: kernel.CodeNotFound, Message: fmt.Sprintf("no %s %q", what, id)}
 }
 
 // Conflict is the answer to an append whose first record does not follow last,
@@ -42,13 +50,6 @@ func SessionBusy(session, run string) error {
 	}
 }
 
-// NoEffect is the answer to a question about an unknown effect, as NOT_FOUND.
-func NoEffect(id string) error {
-	return &kernel.Error{Code: kernel.CodeNotFound, Message: fmt.Sprintf("no effect %q", id)}
-}
-
-// NoApproval is the answer to a question about an unknown approval, as
-// NOT_FOUND.
-func NoApproval(id string) error {
-	return &kernel.Error{Code: kernel.CodeNotFound, Message: fmt.Sprintf("no approval %q", id)}
+func invalid(message string) error {
+	return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: message}
 }

@@ -24,33 +24,41 @@ type Journal interface {
 	// The list of records is the caller's again once Append returns nil.
 	//
 	// What an entry carries beside its records is part of the transaction, in
-	// the order of Entry's fields. The journal's own facts can stand against
-	// it: what Follow says of the head, CONFLICT when another run of the session
-	// is not stopped (SessionBusy), what End, Settle and Spend say, a *Refusal,
-	// and CONFLICT for a signal that does not wait; nothing is written then.
+	// the order of Entry's fields: what comes later sees what came before. The
+	// journal's own facts can stand against it, and then nothing is written:
+	//
+	//	LEASE_LOST   another one drives the run (Guard)
+	//	CONFLICT     the sequence (Follow); a session whose last run has not
+	//	             stopped (SessionBusy); an approval (Ask, End), a claim
+	//	             (Settle) or a signal (Untaken) that somebody else was faster with
+	//	RUN_STOPPED  nothing follows a stop
+	//	*Refusal     the ledger does not give the claim (Rule), or the approval is
+	//	             not there to be spent on the call (Spend)
 	Append(ctx context.Context, e Entry) error
 	// Acquire takes the lease of a run that is not stopped, for owner, until
-	// the given instant. CONFLICT when someone else holds it at now,
-	// RUN_STOPPED when nothing is left to drive. The owner who holds it already
-	// gets it again under the same token.
+	// the given instant: see Take for who gets it. NOT_FOUND, CONFLICT when
+	// someone else holds it at now, RUN_STOPPED when nothing is left to drive,
+	// INVALID_ARGUMENT (CheckLease).
 	Acquire(ctx context.Context, run, owner string, now, until time.Time) (Lease, error)
 	// Renew moves the end of leases that are still the caller's. It returns the
-	// runs whose lease is not, in the given order: LEASE_LOST for them.
+	// runs whose lease is not, in the given order: LEASE_LOST for them. A lease
+	// that has ended is still the caller's until someone else takes it.
 	Renew(ctx context.Context, owner string, runs []string, until time.Time) (lost []string, err error)
 	// Release gives a lease back, if it is still the one given; otherwise it
 	// changes nothing. NOT_FOUND.
 	Release(ctx context.Context, run string, l Lease) error
 	// Send records a signal, once for each id: whether it is new. One that is
 	// there already is no error, whatever became of the run. RUN_STOPPED,
-	// NOT_FOUND.
+	// NOT_FOUND, INVALID_ARGUMENT (CheckSignal).
 	Send(ctx context.Context, s Signal) (fresh bool, err error)
 	// Decide takes a vote (see Count for its errors) and, when it decides the
-	// approval, records the signal for the run in the same transaction, if that
-	// has not stopped. The same id again changes nothing. NOT_FOUND.
+	// approval, records Approval.Signal for the run in the same transaction, if
+	// that has not stopped. The same id again changes nothing. NOT_FOUND,
+	// INVALID_ARGUMENT (CheckVote).
 	Decide(ctx context.Context, v Vote) (Approval, error)
-	// Resolve appends a resolution and records the signal for its run, if that
-	// has not stopped. CONFLICT for an effect that is not unknown; the same id
-	// again changes nothing. NOT_FOUND.
+	// Resolve appends a resolution (see Find for its errors) and records
+	// Effect.Signal for the run, if that has not stopped. The same id again
+	// changes nothing. NOT_FOUND.
 	Resolve(ctx context.Context, r Resolution) (Effect, error)
 	// Close waits for appends under way and releases the journal. Appends and
 	// reads after it fail with LOCAL_STORAGE. Closing twice is harmless.
@@ -69,12 +77,12 @@ type Reader interface {
 	// Heads returns the heads that match q, latest started first; of those that
 	// started at the same instant, the greater run id first.
 	Heads(ctx context.Context, q Query) ([]Head, error)
-	// Ready returns runs that somebody can take up at now, at most limit (0:
-	// all), longest waiting first (the earliest UpdatedAt; of equal ones the
-	// smaller run id): not stopped, under no lease that is held, and either
-	// running, or with a signal that was not taken up, or due.
+	// Ready returns the runs that Head.Ready says somebody can take up at now,
+	// at most limit (0: all), longest waiting first: the earliest UpdatedAt; of
+	// equal ones the smaller run id.
 	Ready(ctx context.Context, now time.Time, limit int) ([]Head, error)
-	// Signals returns the signals of a run that were not taken up, in order.
+	// Signals returns the signals of a run that were not taken up, by number;
+	// NOT_FOUND.
 	Signals(ctx context.Context, run string) ([]Signal, error)
 	// Approval returns one approval, or NOT_FOUND.
 	Approval(ctx context.Context, id string) (Approval, error)
@@ -103,17 +111,19 @@ type Entry struct {
 	Records []Record // at least one
 
 	// Lease is what the run is driven under; it is renewed until Lease.Until.
-	// The first entry of a run takes it. nil: see Guard.
+	// The first entry of a run takes it, with the token 1. nil: see Guard.
 	Lease *Lease
-	Now   time.Time // for the lease; needed with it
-	// Release gives the lease back with the entry.
+	// Now is the driver's clock, for the lease; needed with it. Without a lease
+	// the zero value is before the end of every stored one.
+	Now time.Time
+	// Release gives the lease back with the entry. Needs one.
 	Release bool
 
-	Asked   []Approval   // new questions; one that is there already stays as it is
-	Closed  []Close      // of open approvals (approved ones for ApprovalLapsed)
-	Settled []Settlement // of claims of this run
+	Asked   []Approval   // new questions of this run, open: see Ask
+	Closed  []Close      // of approvals of this run: see End
+	Settled []Settlement // of claims of this run: see Settle
 	Claim   *Claim       // see Rule
-	Spent   string       // the approval that the claim's call was granted; empty: none
+	Spent   string       // the approval that the call was granted: see Spend; empty: none
 	Applied []int64      // numbers of the signals that the records took up, by the last record
 }
 
@@ -139,7 +149,7 @@ const (
 // Head is the one-row summary of a run.
 type Head struct {
 	Run       string // not empty
-	Session   string
+	Session   string // its runs are serial: see SessionBusy; empty: of none
 	Tenant    string
 	User      string
 	State     State
@@ -168,6 +178,16 @@ type Head struct {
 type Owner struct {
 	Tenant string
 	User   string
+}
+
+// Ready reports whether somebody can take the run up at now: it has not
+// stopped, nobody holds its lease, and it is running, or has a signal that was
+// not taken up, or is due.
+func (h *Head) Ready(now time.Time) bool {
+	if h.State == Stopped || h.Lease.Held(now) {
+		return false
+	}
+	return h.State == Running || h.Pending > 0 || !h.Due.IsZero() && !now.Before(h.Due)
 }
 
 // Owner returns whose run it is.

@@ -11,7 +11,7 @@ import (
 // renews it; once someone else has taken the run over, appends under the old
 // one are LEASE_LOST.
 type Lease struct {
-	Owner string    // who drives: a name for people, different for each process
+	Owner string    // who drives: a name for people, different for each process; empty: nobody
 	Token int64     // the fencing token, from 1: each take-over of the run raises it
 	Until time.Time // it can be taken over from then on
 }
@@ -22,12 +22,14 @@ func (l *Lease) Held(now time.Time) bool { return l.Owner != "" && now.Before(l.
 
 // Guard is what every implementation asks of the lease that an entry is
 // appended under, given the one that is stored: LEASE_LOST when another one
-// drives the run. An entry without a lease is taken while nobody holds one.
+// drives the run, or the lease was given back. An entry without a lease is
+// taken while nobody holds one. A lease that has ended holds on until someone
+// else takes it.
 func Guard(run string, stored Lease, given *Lease, now time.Time) error {
 	switch {
 	case given == nil && !stored.Held(now):
 		return nil
-	case given != nil && given.Owner == stored.Owner && given.Token == stored.Token:
+	case given != nil && stored.Is(*given):
 		return nil
 	}
 	return &kernel.Error{
@@ -83,7 +85,7 @@ func (e *Entry) leave(stands Lease) Lease {
 	case e.Release:
 		return stands.Free()
 	}
-	stands.Until = e.Lease.Until
+	stands.Until = instant(e.Lease.Until)
 	return stands
 }
 
@@ -93,16 +95,17 @@ func (l Lease) Free() Lease { return Lease{Token: l.Token} }
 
 // Take is what every implementation asks of an Acquire for a run at stored: the
 // lease that stands from now on, or RUN_STOPPED, or CONFLICT when someone else
-// holds it. Whoever holds it keeps the token; anything else is a take-over.
+// holds it. Whoever holds it keeps the token; anything else is a take-over,
+// also by an owner whose lease has ended: what it still runs is fenced off.
 func Take(stored *Head, owner string, now, until time.Time) (Lease, error) {
 	l := stored.Lease
 	switch {
 	case stored.State == Stopped:
 		return Lease{}, OverAlready(stored.Run)
 	case !l.Held(now):
-		return Lease{Owner: owner, Token: l.Token + 1, Until: until}, nil
+		return Lease{Owner: owner, Token: l.Token + 1, Until: instant(until)}, nil
 	case l.Owner == owner:
-		l.Until = until
+		l.Until = instant(until)
 		return l, nil
 	}
 	return Lease{}, Busy(stored.Run, l)
@@ -115,7 +118,7 @@ func (l Lease) Is(o Lease) bool { return l.Owner != "" && l.Owner == o.Owner && 
 func Busy(run string, stored Lease) error {
 	return &kernel.Error{
 		Code:    kernel.CodeConflict,
-		Message: fmt.Sprintf("run %q is driven by %s until %s", run, holder(stored), stored.Until.UTC().Format(time.RFC3339)),
+		Message: fmt.Sprintf("run %q is driven by %s until %s", run, holder(stored), stamp(stored.Until)),
 		Hint:    "wait until then, or end that process",
 	}
 }

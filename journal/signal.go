@@ -3,15 +3,20 @@ package journal
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
+// MaxSignal is the largest payload of a signal, in bytes.
+const MaxSignal = 1 << 20
+
 // SignalKind says what a signal wishes.
 type SignalKind string
 
-// The kinds.
+// The kinds. The journal itself records those of decisions and of resolutions:
+// see Journal.Decide and Journal.Resolve.
 const (
 	SignalCancel  SignalKind = "cancel"
 	SignalApprove SignalKind = "approve"
@@ -34,14 +39,30 @@ type Signal struct {
 	Applied int64 // the record that took it up; 0: none yet
 }
 
-// CheckSignal is what every implementation asks of a signal:
-// INVALID_ARGUMENT for one that cannot be kept.
+// Ids of the signals that the journal records itself.
+const (
+	decidedID  = "decided/"  // and the approval's
+	resolvedID = "resolved/" // and the effect's, and the resolution's
+)
+
+// CheckSignal is what every implementation asks of a signal that is sent:
+// INVALID_ARGUMENT for one without an id, a run or an instant, with a payload
+// that is no JSON or over MaxSignal, and for one that only a decision or a
+// resolution may bring.
 func CheckSignal(s *Signal) error {
-	if s.ID == "" || s.Run == "" || s.Kind == "" || !storable(s.At) {
-		return invalid("a signal needs an id, a run, a kind and an instant")
-	}
-	if len(s.Payload) > MaxRecord {
-		return invalid(fmt.Sprintf("a signal holds at most %d bytes", MaxRecord))
+	switch {
+	case s.ID == "" || s.Run == "":
+		return invalid("a signal needs an id and a run")
+	case strings.HasPrefix(s.ID, decidedID) || strings.HasPrefix(s.ID, resolvedID):
+		return invalid("ids of signals that begin with " + decidedID + " or " + resolvedID + " are the journal's own")
+	case s.Kind != SignalCancel && s.Kind != SignalSay:
+		return invalid(fmt.Sprintf("a signal of the kind %.40q cannot be sent: approvals are decided, effects resolved", s.Kind))
+	case !storable(s.At):
+		return invalid("a signal needs an instant")
+	case len(s.Payload) > MaxSignal:
+		return invalid(fmt.Sprintf("the payload of a signal holds at most %d bytes", MaxSignal))
+	case s.Payload != nil && !json.Valid(s.Payload):
+		return invalid("the payload of a signal is JSON")
 	}
 	return nil
 }
@@ -50,4 +71,50 @@ func CheckSignal(s *Signal) error {
 // for its run: CONFLICT.
 func Untaken(run string, number int64) error {
 	return &kernel.Error{Code: kernel.CodeConflict, Message: fmt.Sprintf("run %q has no signal %d to take up", run, number)}
+}
+
+// Decision is the payload of an approve or refuse signal.
+type Decision struct {
+	Approval string     `json:"approval"`
+	Cmd      kernel.Seq `json:"cmd"` // the AskHuman
+	Call     string     `json:"call"`
+	Reason   string     `json:"reason,omitempty"` // of the vote that decided
+	By       []string   `json:"by"`               // who voted like that, oldest first
+}
+
+// Signal is what tells the run of an approval that v decided.
+func (a *Approval) Signal(v Vote) Signal {
+	d := Decision{Approval: a.ID, Cmd: a.Cmd, Call: a.Call, Reason: v.Reason, By: []string{}}
+	for _, vote := range a.Votes {
+		if vote.Approve == v.Approve {
+			d.By = append(d.By, vote.By)
+		}
+	}
+	kind := SignalApprove
+	if !v.Approve {
+		kind = SignalRefuse
+	}
+	return own(decidedID+a.ID, a.Run, kind, v.By, v.At, d)
+}
+
+// Resolved is the payload of a resolve signal. What the call came to, where
+// that is known, is with the effect.
+type Resolved struct {
+	Resolution string         `json:"resolution"` // its id
+	Effect     string         `json:"effect"`
+	Call       string         `json:"call"`
+	As         kernel.Finding `json:"as"`
+	Note       string         `json:"note"`
+	Evidence   string         `json:"evidence,omitempty"`
+}
+
+// Signal is what tells the run of a resolution.
+func (e *Effect) Signal(r *Resolution) Signal {
+	payload := Resolved{Resolution: r.ID, Effect: e.ID, Call: e.Call, As: r.As, Note: r.Note, Evidence: r.Evidence}
+	return own(resolvedID+e.ID+"/"+r.ID, e.Run, SignalResolve, r.By, r.At, payload)
+}
+
+func own(id, run string, kind SignalKind, by string, at time.Time, payload any) Signal {
+	text, _ := json.Marshal(payload) // strings and numbers
+	return Signal{ID: id, Run: run, Kind: kind, By: by, At: instant(at), Payload: text}
 }
