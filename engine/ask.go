@@ -13,7 +13,10 @@ import (
 func (x *Execution) ask(c kernel.AskHuman) Task {
 	a := policy.Approval{
 		Request: x.policyRequest(c.Call, x.recordedEffect(c.Call.ID)),
-		Reason:  c.Reason, Digest: c.Digest, Deadline: time.Unix(0, int64(x.State.Deadline)),
+		Reason:  c.Reason, Digest: c.Digest, Approvers: c.Approvers,
+	}
+	if c.Expires != 0 {
+		a.Expires = time.Unix(0, int64(c.Expires))
 	}
 	decided := func(v policy.Verdict) kernel.Event {
 		return kernel.ApprovalDecided{

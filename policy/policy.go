@@ -38,13 +38,20 @@ type Decision struct {
 	Answer kernel.Answer // Allow, Ask or Deny; anything else counts as Deny
 	Reason string        // told to the model (deny) or to the person (ask)
 	Rule   string        // which rule answered, for the record
+	// Asking says how people are asked, with Ask alone; see CheckAsking. nil: anyone
+	// may decide, without an end in time, and for good. Do not change what it
+	// points to.
+	Asking *kernel.Asking
 }
 
-// Approver asks a person. Implementations are safe for concurrent use.
+// Approver asks the person who is there, in this process: whoever asked for the
+// run. It is asked only where the rule lets them decide alone; other approvals
+// stay open until someone decides elsewhere. Implementations are safe for
+// concurrent use.
 type Approver interface {
-	// Approve shows a and waits for a decision. An error counts as a refusal,
-	// and so does the end of ctx. No text of a model or of a document is ever a
-	// decision.
+	// Approve shows a, which is stored by then, and waits for a decision. After an
+	// error, and after the end of ctx, there is none: the approval stays open. No text
+	// of a model or of a document is ever a decision.
 	Approve(ctx context.Context, a Approval) (Verdict, error)
 }
 
@@ -53,9 +60,14 @@ type Approval struct {
 	Request
 	Reason string
 	Digest string // of tool and exact arguments
-	// Deadline is when the run ends, answered or not: its time goes on while a
-	// person reads. Zero: not known.
-	Deadline time.Time
+	ID     string // of the approval in the journal
+	// Hash is what the decision is bound to: id, run, identity, tool, exact
+	// arguments and expiry.
+	Hash string
+	// Expires is when it is too late to decide. The run's own time stands still
+	// while people are asked. Zero: never.
+	Expires   time.Time
+	Approvers kernel.Approvers // who may decide; do not change its lists
 }
 
 // Verdict is a person's decision.

@@ -1,11 +1,13 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -26,6 +28,12 @@ type Rule struct {
 	// for any run of characters, none included.
 	Tool   string
 	Reason string // told to the model (deny) or to the person (ask); may be empty
+
+	// How people are asked, with Ask alone, within the bounds of CheckAsking.
+	Expires   time.Duration   // to decide in; 0: DefaultExpires
+	OnExpiry  kernel.OnExpiry // empty: refuse
+	Grant     time.Duration   // how long a yes holds before it is used; 0: DefaultGrant
+	Approvers kernel.Approvers
 }
 
 // Rules is a policy made of an ordered list: a rule that denies wins wherever
@@ -46,12 +54,14 @@ func NewRules(rules []Rule) (*Rules, error) {
 	if len(rules) > MaxRules {
 		return nil, invalid(fmt.Sprintf("a policy has at most %d rules, not %d", MaxRules, len(rules)), "use patterns with *")
 	}
-	p := &Rules{rules: slices.Clone(rules)}
+	p := &Rules{}
 	for i, r := range rules {
 		if err := r.Validate(); err != nil {
 			err.Message = fmt.Sprintf("policy rule %d: %s", i+1, err.Message)
 			return nil, err
 		}
+		r = r.WithDefaults()
+		p.rules = append(p.rules, r)
 		p.decisions = append(p.decisions, r.decision(i+1))
 	}
 	return p, nil
@@ -67,8 +77,32 @@ func (r Rule) Validate() *kernel.Error {
 			"a name has 1–64 letters, digits, _ or -; * stands for any characters")
 	case len(r.Reason) > MaxReason || !utf8.ValidString(r.Reason):
 		return invalid(fmt.Sprintf("a reason is text of at most %d bytes", MaxReason), "shorten it")
+	case r.Answer == kernel.Ask:
+		return CheckAsking(r.asking())
+	case r.Expires != 0 || r.OnExpiry != "" || r.Grant != 0 || !anyone(&r.Approvers):
+		return invalid(fmt.Sprintf("nobody is asked by a rule that says %s", r.Answer), "expires, on_expiry, grant and approvers belong to {ask: TOOL}")
 	}
 	return nil
+}
+
+func anyone(a *kernel.Approvers) bool {
+	return !a.NotAsker && a.Quorum == 0 && len(a.From)+len(a.Escalate) == 0
+}
+
+// WithDefaults returns the rule with what an ask leaves out, and shares nothing
+// with r.
+func (r Rule) WithDefaults() Rule {
+	r.Approvers.From, r.Approvers.Escalate = slices.Clone(r.Approvers.From), slices.Clone(r.Approvers.Escalate)
+	if r.Answer == kernel.Ask {
+		r.Expires = cmp.Or(r.Expires, DefaultExpires)
+		r.OnExpiry = cmp.Or(r.OnExpiry, kernel.ExpiryRefuse)
+		r.Grant = cmp.Or(r.Grant, DefaultGrant)
+	}
+	return r
+}
+
+func (r Rule) asking() *kernel.Asking {
+	return &kernel.Asking{Expires: r.Expires, OnExpiry: r.OnExpiry, Grant: r.Grant, Approvers: r.Approvers}
 }
 
 // patternChars is what a pattern may hold: a tool's characters and the glob.
@@ -108,6 +142,9 @@ func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 func (r Rule) decision(position int) Decision {
 	d := Decision{Answer: r.Answer, Reason: r.Reason}
 	d.Rule = fmt.Sprintf("policy rule %d: %s %s", position, r.Answer, r.Tool)
+	if r.Answer == kernel.Ask {
+		d.Asking = r.asking()
+	}
 	if d.Reason != "" {
 		return d
 	}
