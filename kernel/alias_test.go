@@ -49,7 +49,7 @@ func TestBranchesShareNothing(t *testing.T) {
 			[]string{"decided c2 ask once", "decided c1 deny", "approved c2"},
 		},
 		{
-			"effects by key",
+			"claims",
 			[]string{"started", "prepared", "replied calls=[c1 pay {} ; c2 pay {} ; c3 pay {}]", "decided c1 allow once key=k1", "begun c1", "returned c1 ok", "decided c2 allow once key=k2", "decided c3 allow once key=k3", "begun c2"},
 			[]string{"returned c2 ok", "begun c3", "returned c3 ok"},
 			[]string{"returned c2 error in_doubt"},

@@ -18,6 +18,7 @@ type auditor struct {
 	started bool
 
 	deadline  Time
+	paused    bool // people alone are waited for: the deadline moves on with the clock
 	now       Time
 	cancelled bool
 	late      bool // the deadline's timer went off
@@ -34,26 +35,23 @@ type auditor struct {
 
 	pending  []Call // committed, not answered, in order
 	calls    map[string]*auditedCall
-	keys     map[string]Disposition // gravest news under a business key
 	verdict  Verdict
 	finished int
 }
 
 // auditedCall is what the auditor knows of one admitted call.
 type auditedCall struct {
-	tool      string
-	decision  CallDecided
+	decision  CallDecided // the latest
+	recorded  CallDecided // the first that let it go on: what it said of the tool counts
+	approved  bool // by a person, and not spent
 	allowed   bool
 	attempts  int  // RunTools
 	happened  bool // something may be there
 	startedAs Seq
 }
 
-// key is what the effect is known by: a key belongs to its tool.
-func (c *auditedCall) key() string { return c.tool + " " + c.decision.Key }
-
 func newAuditor(spec Spec) *auditor {
-	return &auditor{spec: spec, open: map[Seq]Command{}, aborted: map[Seq]bool{}, calls: map[string]*auditedCall{}, keys: map[string]Disposition{}}
+	return &auditor{spec: spec, open: map[Seq]Command{}, aborted: map[Seq]bool{}, calls: map[string]*auditedCall{}}
 }
 
 func (a *auditor) fault(format string, args ...any) {
@@ -79,14 +77,38 @@ func (a *auditor) step(before State, e Event, after State, commands []Command, e
 		a.deadline = e.When().Add(a.spec.Limits.Deadline)
 		a.now = e.When()
 	}
+	since := a.now
 	a.now = max(a.now, e.When())
+	if a.paused {
+		a.deadline = a.deadline.Add(time.Duration(a.now - since))
+	}
 	a.event(e)
 	for _, c := range commands {
 		a.check(oneLine(DescribeCommand(c)), "command is no line: %q", DescribeCommand(c))
 		a.number(c)
 		a.command(c)
 	}
+	a.paused = a.waitsForPeople()
 	a.state(after)
+}
+
+// waitsForPeople reports whether nothing is out but questions to people, and
+// the timers that end them.
+func (a *auditor) waitsForPeople() bool {
+	asked := false
+	for cmd, c := range a.open {
+		timer, isTimer := c.(SetTimer)
+		_, asks := c.(AskHuman)
+		switch {
+		case a.aborted[cmd]:
+		case asks:
+			asked = true
+		case isTimer && (timer.Timer == TimerApproval || timer.Timer == TimerDeadline):
+		default:
+			return false
+		}
+	}
+	return asked && a.finished == 0
 }
 
 func (a *auditor) refused(before State, e Event, after State, commands []Command, err error) {
@@ -120,12 +142,16 @@ func (a *auditor) event(e Event) {
 			a.modelOut = false
 		}
 	case CallDecided:
-		a.calls[e.Call].decision = e
-		a.calls[e.Call].allowed = e.Answer == Allow
+		c := a.calls[e.Call]
+		c.decision = e
+		if c.recorded.Answer == "" && (e.Answer == Allow || e.Answer == Ask) {
+			c.recorded = e
+		}
+		c.allowed = e.Answer == Allow || e.Answer == Ask && c.approved
 	case ApprovalDecided:
 		c := a.calls[e.Call]
 		a.check(c.decision.Answer == Ask, "an approval that was not asked for")
-		c.allowed = e.Approved
+		c.allowed, c.approved = false, e.Approved // until policy has been asked again
 	case CallStarted:
 		a.begin(e)
 	case CallReturned:
@@ -146,16 +172,13 @@ func (a *auditor) begin(e CallStarted) {
 	a.check(!a.aborted[e.Cmd], "call %s began after its abort", e.Call)
 	a.check(c.startedAs != e.Cmd, "call %s began twice", e.Call)
 	c.startedAs = e.Cmd
+	c.approved = false // spent
 }
 
 func (a *auditor) returned(e CallReturned) {
 	c := a.calls[e.Call]
 	a.check(c.startedAs == e.Cmd, "call %s returned without a start", e.Call)
-	d := e.Result.Disposition
-	c.happened = c.happened || d != DidNotHappen
-	if c.decision.Keyed && (d != DidNotHappen || a.keys[c.key()] == "") {
-		a.keys[c.key()] = d
-	}
+	c.happened = c.happened || e.Result.Disposition != DidNotHappen
 }
 
 // number checks that command numbers only grow, and books what is out.
@@ -234,15 +257,15 @@ func (a *auditor) run(c RunTool) {
 		a.fault("runs %s out of turn", c.Call.ID) // I1, I2
 		return
 	}
-	d := k.decision
+	d := k.recorded
+	a.check(c.Effect == d.Effect || d.Effect == "" && c.Effect == Once, "runs %s as %s", c.Call.ID, c.Effect)
+	a.check(c.Key == d.Key, "runs %s under another key", c.Call.ID)
 	a.check(k.allowed, "runs %s without permission", c.Call.ID)
 	k.attempts++
 	a.check(c.Attempt == k.attempts && k.attempts <= d.Attempts, "attempt %d of %s, the %d. of %d", c.Attempt, c.Call.ID, k.attempts, d.Attempts)
 	repeatable := c.Effect == Read || c.Effect == Idempotent
 	a.check(repeatable || !k.happened, "runs %s again although it may have taken effect", c.Call.ID) // I6
-	if d.Keyed && k.attempts == 1 {
-		a.check(d.Key != "" && (a.keys[k.key()] == "" || a.keys[k.key()] == DidNotHappen), "runs %s under a key that was used", c.Call.ID) // I6
-	}
+	a.check(!d.Keyed || d.Key != "", "runs %s under an empty key", c.Call.ID)
 	reads := a.spec.Limits.LastTurn == LastTurnReads && a.turn == a.spec.Limits.Turns
 	a.check(!reads || c.Effect == Read, "an effect in the last turn")
 }
@@ -272,7 +295,7 @@ func (a *auditor) commit(c Commit) {
 			a.check(a.calls[call.ID] == nil, "call id %q twice", call.ID)
 			_, err := canonicalArguments(call.Arguments)
 			a.check(err == nil && strings.HasPrefix(strings.TrimSpace(call.Arguments), "{"), "commits arguments %q", call.Arguments)
-			a.calls[call.ID] = &auditedCall{tool: call.Name}
+			a.calls[call.ID] = &auditedCall{}
 		}
 		a.verdict = ""
 	case CommitResult:
@@ -282,8 +305,8 @@ func (a *auditor) commit(c Commit) {
 		}
 		a.pending = a.pending[1:]
 		k := a.calls[c.Call]
-		own := k.startedAs != 0 && c.Text == "" && c.Stored == ""
-		a.check(own || c.Text != "" || c.Stored != "", "call %s is answered by nothing", c.Call)
+		own := k.startedAs != 0 && c.Text == ""
+		a.check(own || c.Text != "", "call %s is answered by nothing", c.Call)
 		a.check(k.startedAs == 0 || !strings.HasPrefix(c.Text, "Not run"), "call %s began and is said not to have run", c.Call)
 		if own {
 			a.verdict = ""

@@ -16,14 +16,16 @@ import (
 func everyEvent() []Event {
 	return []Event{
 		RunStarted{}, ContextPrepared{}, ContextFailed{}, ModelReplied{}, ModelFailed{}, CallDecided{},
-		ApprovalDecided{}, CallStarted{}, CallReturned{}, Verified{}, TimerFired{}, Cancelled{}, HostFailed{},
+		ApprovalDecided{}, CallStarted{}, CallReturned{}, Verified{}, TimerFired{},
+		Resumed{}, ClaimRefused{}, Reconciled{}, EffectResolved{}, UserSaid{}, Cancelled{}, HostFailed{},
 	}
 }
 
 // everyCommand is one value of each command type.
 func everyCommand() []Command {
 	return []Command{
-		PrepareContext{}, CallModel{}, DecideCall{}, AskHuman{}, RunTool{}, Verify{}, SetTimer{}, Abort{}, Commit{}, Finish{},
+		PrepareContext{}, CallModel{}, DecideCall{}, AskHuman{}, CloseApproval{}, RunTool{}, Settle{}, Reconcile{},
+		AwaitResolution{}, Verify{}, SetTimer{}, Abort{}, Commit{}, Finish{},
 	}
 }
 

@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -184,10 +185,23 @@ func (a *args) spec() Spec {
 		Retry:    Retry{Attempts: a.integer("attempts", r.Attempts), PerRun: a.integer("per_run", r.PerRun), Wait: a.duration("wait", r.Wait)},
 		Verify:   VerifyFor(a.text("verify")),
 		Continue: a.flag("continue"),
+		Unknown:  OnUnknown(a.text("unknown")),
 	}
 	if price := a.text("price"); price != "" {
 		n := a.four("price", price)
 		s.Price = &Price{n[0], n[1], n[2], n[3]}
 	}
 	return s
+}
+
+// asking reads how a person is asked; nil where nothing is said of it.
+func (a *args) asking() *Asking {
+	q := Asking{
+		Expires: a.duration("expires", 0), OnExpiry: OnExpiry(a.text("on_expiry")), Grant: a.duration("grant", 0),
+		Approvers: Approvers{NotAsker: a.flag("not_asker"), Quorum: a.integer("quorum", 0), From: a.list("from"), Escalate: a.list("escalate")},
+	}
+	if reflect.DeepEqual(q, Asking{}) {
+		return nil
+	}
+	return &q
 }

@@ -40,6 +40,8 @@ func (p *player) line(line string) ([]string, error) {
 		return prefixed("= ", p.state.Evidence), nil
 	case verb == "budget":
 		return []string{p.budget()}, nil
+	case verb == "waiting":
+		return []string{p.waiting()}, nil
 	case verb == "again":
 		return p.step(p.last), nil
 	case strings.ContainsRune("+-", rune(verb[0])):
@@ -58,6 +60,16 @@ func (p *player) budget() string {
 	b := &p.state.Budget
 	return fmt.Sprintf("= reported %d in %d out, reserved %d, held %d, replies %d of %d with usage",
 		b.Usage.Input, b.Usage.Output, b.Reserved.Tokens, b.Held.Tokens, b.Reported, b.Replies)
+}
+
+// waiting shows what the run waits for, and how its deadline stands.
+func (p *player) waiting() string {
+	until := func(t Time) string { return pick(t != 0, " until "+(t-scenarioStart).span().String(), "") }
+	w, waits := p.state.Waiting()
+	if !waits {
+		return "= for nobody, deadline" + until(p.state.Deadline)
+	}
+	return fmt.Sprintf("= for %s of %s (#%d)%s%s, deadline%s", w.For, w.Call, w.Cmd, named(w.Effect), until(w.Until), until(p.state.Deadline))
 }
 
 func (p *player) step(e Event) []string {
@@ -110,10 +122,21 @@ func (p *player) makeEvent(verb string, a *args) (Event, error) {
 	case "approved", "refused":
 		return p.approval(verb == "approved", a), nil
 	case "begun":
+		return p.begun(a), nil
+	case "claim_refused":
 		id := a.next("")
-		return CallStarted{At: p.now, Cmd: p.cmd(a, "run "+id), Call: id}, nil
+		return ClaimRefused{At: p.now, Cmd: p.cmd(a, "run "+id), Call: id, Why: ClaimWhy(a.next("")), Effect: a.text("effect"), Result: p.found(id, a)}, nil
 	case "returned":
 		return p.returned(a), nil
+	case "reconciled":
+		id := a.next("")
+		return Reconciled{At: p.now, Cmd: p.cmd(a, "look up "+id), Call: id, Found: Presence(a.next("")), Result: p.found(id, a)}, nil
+	case "resolved":
+		return p.resolved(a), nil
+	case "resumed":
+		return Resumed{At: p.now, By: a.text("by")}, nil
+	case "said":
+		return UserSaid{At: p.now, By: a.text("by"), Signal: a.text("signal"), Size: a.integer("size", 20)}, nil
 	case "verified":
 		return Verified{At: p.now, Cmd: p.cmd(a, "verify"), Verdict: Verdict(a.next("")), Finding: a.text("finding"), Evidence: a.list("evidence"), Warning: a.text("warning")}, nil
 	case "fired":
@@ -168,6 +191,9 @@ func (p *player) decided(a *args) Event {
 		e.Effect = EffectClass(a.next(""))
 		e.Attempts = a.integer("attempts", 1)
 	}
+	if e.Answer == Ask {
+		e.Asking = a.asking()
+	}
 	e.Keyed = a.has("key")
 	e.Key = a.text("key")
 	e.Code, e.Reason, e.Rule = Code(a.text("code")), a.text("reason"), a.text("rule")
@@ -184,6 +210,38 @@ func (p *player) approval(approved bool, a *args) Event {
 	}
 	e.Digest = a.or("digest", e.Digest)
 	return e
+}
+
+// begun starts a call, under a claim named after it unless it only reads.
+func (p *player) begun(a *args) Event {
+	id := a.next("")
+	e := CallStarted{At: p.now, Cmd: p.cmd(a, "run "+id), Call: id}
+	for _, c := range p.out {
+		if run, ok := c.(RunTool); ok && run.Cmd == e.Cmd && run.Effect != Read {
+			e.Effect = "fx-" + id
+		}
+	}
+	e.Effect = a.or("effect", e.Effect)
+	return e
+}
+
+// found is the result that somebody found of a call, where the line has one.
+func (p *player) found(id string, a *args) *ResultFacts {
+	if !a.has("result") {
+		return nil
+	}
+	return &ResultFacts{
+		Status: Status(a.text("result")), Disposition: Disposition(a.or("disposition", string(Landed))),
+		Digest: a.or("digest", "digest of "+id), Size: a.integer("size", 10),
+	}
+}
+
+func (p *player) resolved(a *args) Event {
+	id := a.next("")
+	return EffectResolved{
+		At: p.now, Call: id, As: Finding(a.next("")), Effect: a.or("effect", "fx-"+id),
+		By: a.text("by"), Note: a.text("note"), Evidence: a.text("evidence"), Result: p.found(id, a),
+	}
 }
 
 func (p *player) returned(a *args) Event {
@@ -238,6 +296,10 @@ func commandKey(c Command) (Seq, string) {
 		return c.Cmd, "ask " + c.Call.ID
 	case RunTool:
 		return c.Cmd, "run " + c.Call.ID
+	case Reconcile:
+		return c.Cmd, "look up " + c.Call.ID
+	case AwaitResolution:
+		return c.Cmd, "await " + c.Call.ID
 	case Verify:
 		return c.Cmd, "verify"
 	case SetTimer:

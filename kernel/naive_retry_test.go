@@ -31,7 +31,7 @@ func naiveRetry(r Retry, spent naiveSpent, f Failure) naivePlan {
 		return naivePlan{stop: StopContext}
 	case FailFilter:
 		return naivePlan{stop: StopFiltered}
-	case FailConnection, FailTimeout, FailCut:
+	case FailConnection, FailTimeout, FailCut, FailLost:
 	case FailStatus:
 		if !slices.Contains(naiveTransient, f.Status) {
 			return naivePlan{stop: StopModelError, detail: fmt.Sprintf("request_error:%d", f.Status)}

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"time"
 )
 
 // naive follows a run with the second implementation and compares. It looks at
@@ -32,7 +33,6 @@ type naive struct {
 	batch         int                  // calls of the turn that are not answered
 	seen          []string             // observations of the run
 	recent        []string             // since the last new one
-	keys          map[string]string    // observation by the call whose result is stored
 	verdict       Verdict
 }
 
@@ -42,7 +42,7 @@ type naiveCall struct {
 }
 
 func newNaive(spec Spec) *naive {
-	return &naive{spec: spec, ledger: naiveLedger{price: spec.Price}, names: map[string]naiveCall{}, keys: map[string]string{}}
+	return &naive{spec: spec, ledger: naiveLedger{price: spec.Price}, names: map[string]naiveCall{}}
 }
 
 func (n *naive) check(ok bool, format string, args ...any) {
@@ -53,7 +53,11 @@ func (n *naive) check(ok bool, format string, args ...any) {
 
 // step compares one accepted event.
 func (n *naive) step(before State, e Event, after State, commands []Command) {
+	since := n.now
 	n.now = max(n.now, e.When())
+	if before.Paused {
+		n.deadline = n.deadline.Add(time.Duration(n.now - since))
+	}
 	wasEnding := n.ending
 	n.ending = n.ending || before.Ending.Stop != ""
 	switch e := e.(type) {
@@ -216,13 +220,7 @@ func (n *naive) commit(c Commit) {
 		if c.Text != "" {
 			result = "text " + c.Text
 		}
-		what := call.name + " " + call.arguments + " " + result
-		if c.Stored != "" {
-			what = n.keys[c.Stored]
-		} else {
-			n.keys[c.Call] = what
-		}
-		n.observe(what)
+		n.observe(call.name + " " + call.arguments + " " + result)
 	}
 }
 

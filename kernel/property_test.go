@@ -106,10 +106,10 @@ func TestFairRunsStop(t *testing.T) {
 
 // eventBound is the most events that a fair driver can feed a run of s: the
 // start, the deadline; per request a preparation, a report, a timer and a
-// verdict; per call a decision, an approval, and per attempt (at most 3 in a
+// verdict; per call two decisions, an approval, and per attempt (at most 3 in a
 // walk) a start, a result and a timer; a last verdict.
 func eventBound(s Spec) int {
-	return 2 + 4*(s.Retry.PerRun+1) + s.Limits.Calls*(2+3*3) + 1
+	return 2 + 4*(s.Retry.PerRun+1) + s.Limits.Calls*(3+3*3) + 1
 }
 
 // A run is its events: feeding them again gives the same states and the same
