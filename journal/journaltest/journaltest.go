@@ -78,6 +78,15 @@ func recordsOf(seq int64, n int) []journal.Record {
 	return records
 }
 
+// linkOf returns the hash of the last of a run's first records.
+func linkOf(run string, records []journal.Record) journal.Hash {
+	var link journal.Hash
+	for i := range records {
+		link = journal.Link(link, run, &records[i])
+	}
+	return link
+}
+
 func mustAppend(t *testing.T, j journal.Journal, head journal.Head, records []journal.Record) {
 	t.Helper()
 	if err := j.Append(t.Context(), journal.Entry{Head: head, Records: records}); err != nil {

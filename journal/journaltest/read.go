@@ -55,7 +55,7 @@ func testBytes(t *testing.T, j journal.Journal) {
 	if diff := cmp.Diff(records, mustRead(t, j, head.Run)); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
-	head.LastSeq = 2
+	head.LastSeq, head.Hash = 2, linkOf(head.Run, records)
 	heads, err := j.Heads(t.Context(), journal.Query{Session: head.Session, Tenant: head.Tenant, User: head.User})
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,8 @@ func testReadOn(t *testing.T, j journal.Journal) {
 
 func testHead(t *testing.T, j journal.Journal) {
 	head := headOf("r")
-	head.LastSeq = 77 // ignored
+	head.LastSeq, head.Hash, head.Pending = 77, journal.Hash{7}, 7 // ignored, as is the next
+	head.Lease = journal.Lease{Owner: "nobody", Token: 7, Until: epoch()}
 	mustAppend(t, j, head, recordsOf(1, 2))
 	stopped := head
 	stopped.State, stopped.Stop, stopped.Verified = journal.Stopped, kernel.StopVerified, kernel.VerdictTrue
@@ -154,7 +155,8 @@ func testHead(t *testing.T, j journal.Journal) {
 			t.Fatal(err)
 		}
 		want := c.head
-		want.LastSeq = c.last
+		want.Lease, want.Pending = journal.Lease{}, 0
+		want.LastSeq, want.Hash = c.last, linkOf("r", recordsOf(1, int(c.last)))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("head (-want +got):\n%s", diff)
 		}

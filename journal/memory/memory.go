@@ -3,10 +3,7 @@
 package memory
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,62 +13,81 @@ import (
 var _ journal.Journal = (*Journal)(nil)
 
 // Journal keeps runs in memory. It is safe for concurrent use. It keeps the
-// payloads and contents that it is given, and Read returns the same bytes:
-// neither side ever changes them. The zero value is not usable: see New.
+// payloads, contents and arguments that it is given, and its readers return the
+// same bytes: nobody ever changes them. The zero value is not usable: see New.
 //
 // A context's error means that nothing was written.
 type Journal struct {
-	mu     sync.RWMutex
-	runs   map[string]*run
-	closed bool
+	mu      sync.RWMutex
+	closed  bool
+	changes int64
+
+	runs      map[string]*run
+	open      map[string]*run              // that have not stopped
+	sessions  map[session][]*run           // with a session, oldest first: only the last can be open
+	seals     []journal.Seal               // seals[i].Seq == i+1
+	approvals map[string]*journal.Approval // by id; replaced, never changed
+	ledger    ledger
 }
 
 type run struct {
+	id      string
 	head    journal.Head
 	records []journal.Record // records[i].Seq == i+1
+	links   []journal.Hash   // of the records
+	signals []journal.Signal // signals[i].Number == i+1
+	known   map[string]bool  // ids of signals
+	taken   int              // signals before it are applied
 }
+
+// session is what runs are serial in.
+type session struct{ tenant, user, name string }
+
+func sessionOf(h *journal.Head) session { return session{h.Tenant, h.User, h.Session} }
 
 // New returns an empty journal.
 func New() *Journal {
-	return &Journal{runs: make(map[string]*run)}
+	return &Journal{
+		runs:      make(map[string]*run),
+		open:      make(map[string]*run),
+		sessions:  make(map[session][]*run),
+		approvals: make(map[string]*journal.Approval),
+		ledger:    newLedger(),
+	}
 }
 
-// Append adds records to a run. See [journal.Journal].
-func (j *Journal) Append(ctx context.Context, e journal.Entry) error {
+// Close forgets every run.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+	j.runs, j.open, j.sessions, j.seals, j.approvals, j.ledger = nil, nil, nil, nil, nil, ledger{}
+	return nil
+}
+
+// lock takes the journal for writing. Unless it fails, j.mu must be unlocked.
+func (j *Journal) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := journal.Check(&e); err != nil {
-		return err
-	}
-	e.Head.StartedAt, e.Head.UpdatedAt = instant(e.Head.StartedAt), instant(e.Head.UpdatedAt)
-
 	j.mu.Lock()
-	defer j.mu.Unlock()
 	if j.closed {
+		j.mu.Unlock()
 		return journal.Closed()
 	}
-	return j.append(&e.Head, e.Records)
+	return nil
 }
 
-func (j *Journal) append(head *journal.Head, records []journal.Record) error {
-	r, known := j.runs[head.Run]
-	if !known {
-		r = &run{head: *head}
-	}
-	if last, first := int64(len(r.records)), records[0].Seq; first != last+1 {
-		return journal.Conflict(head.Run, last, first)
-	}
-	if err := journal.SameRun(&r.head, head); err != nil {
+// rlock takes the journal for reading. Unless it fails, j.mu must be unlocked.
+func (j *Journal) rlock(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r.records = append(r.records, records...)
-	for i := len(r.records) - len(records); i < len(r.records); i++ {
-		r.records[i].At = instant(r.records[i].At)
+	j.mu.RLock()
+	if j.closed {
+		j.mu.RUnlock()
+		return journal.Closed()
 	}
-	r.head = *head
-	r.head.LastSeq = int64(len(r.records))
-	j.runs[head.Run] = r
 	return nil
 }
 
@@ -79,95 +95,11 @@ func (j *Journal) append(head *journal.Head, records []journal.Record) error {
 // monotonic clock.
 func instant(t time.Time) time.Time { return t.UTC().Round(0) }
 
-// Read returns records of a run. See [journal.Reader].
-func (j *Journal) Read(ctx context.Context, run string, after int64, limit int) ([]journal.Record, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// Changes counts commits. See [journal.Reader].
+func (j *Journal) Changes(ctx context.Context) (int64, error) {
+	if err := j.rlock(ctx); err != nil {
+		return 0, err
 	}
-	if err := journal.CheckLimit(limit); err != nil {
-		return nil, err
-	}
-	j.mu.RLock()
 	defer j.mu.RUnlock()
-	if j.closed {
-		return nil, journal.Closed()
-	}
-	r, known := j.runs[run]
-	if !known {
-		return nil, journal.NotFound(run)
-	}
-	from := min(max(after, 0), int64(len(r.records)))
-	tail := r.records[from:]
-	if limit > 0 && limit < len(tail) {
-		tail = tail[:limit]
-	}
-	return slices.Clone(tail), nil
-}
-
-// Head returns a run's head. See [journal.Reader].
-func (j *Journal) Head(ctx context.Context, run string) (journal.Head, error) {
-	if err := ctx.Err(); err != nil {
-		return journal.Head{}, err
-	}
-	j.mu.RLock()
-	defer j.mu.RUnlock()
-	if j.closed {
-		return journal.Head{}, journal.Closed()
-	}
-	r, known := j.runs[run]
-	if !known {
-		return journal.Head{}, journal.NotFound(run)
-	}
-	return r.head, nil
-}
-
-// Heads returns the heads that match q. See [journal.Reader].
-func (j *Journal) Heads(ctx context.Context, q journal.Query) ([]journal.Head, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := journal.CheckLimit(q.Limit); err != nil {
-		return nil, err
-	}
-	heads, err := j.matching(q)
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(heads, func(a, b journal.Head) int {
-		return cmp.Or(b.StartedAt.Compare(a.StartedAt), strings.Compare(b.Run, a.Run))
-	})
-	if q.Limit > 0 && q.Limit < len(heads) {
-		heads = heads[:q.Limit:q.Limit]
-	}
-	return heads, nil
-}
-
-func (j *Journal) matching(q journal.Query) ([]journal.Head, error) {
-	j.mu.RLock()
-	defer j.mu.RUnlock()
-	if j.closed {
-		return nil, journal.Closed()
-	}
-	var heads []journal.Head
-	for _, r := range j.runs {
-		if matches(&q, &r.head) {
-			heads = append(heads, r.head)
-		}
-	}
-	return heads, nil
-}
-
-func matches(q *journal.Query, h *journal.Head) bool {
-	return (q.Owner == nil || *q.Owner == h.Owner()) &&
-		passes(q.Tenant, h.Tenant) && passes(q.User, h.User) && passes(q.Session, h.Session)
-}
-
-func passes(filter, have string) bool { return filter == "" || filter == have }
-
-// Close forgets every run.
-func (j *Journal) Close() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.closed, j.runs = true, nil
-	return nil
+	return j.changes, nil
 }

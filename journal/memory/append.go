@@ -1,0 +1,134 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/holdfast-run/holdfast/journal"
+)
+
+// Append adds an entry to a run. See [journal.Journal].
+func (j *Journal) Append(ctx context.Context, e journal.Entry) error {
+	if err := journal.Check(&e); err != nil {
+		return err
+	}
+	if err := j.lock(ctx); err != nil {
+		return err
+	}
+	defer j.mu.Unlock()
+	p := plan{j: j, entry: &e, run: j.runs[e.Head.Run]}
+	if err := p.decide(); err != nil {
+		return err
+	}
+	p.commit()
+	j.changes++
+	return nil
+}
+
+// plan is an entry on its way: decide finds out all that can stand against it
+// and writes nothing, commit writes and cannot fail.
+type plan struct {
+	j     *Journal
+	entry *journal.Entry
+	run   *run // nil: new
+	lease journal.Lease
+
+	approvals []*journal.Approval // as they stand then, a later one over an earlier
+	effects   []*journal.Effect   // likewise
+}
+
+func (p *plan) decide() error {
+	var stored *journal.Head
+	if p.run != nil {
+		stored = &p.run.head
+	}
+	var err error
+	if p.lease, err = journal.Follow(stored, p.entry); err != nil {
+		return err
+	}
+	if p.run == nil {
+		if err := p.j.checkSession(&p.entry.Head); err != nil {
+			return err
+		}
+	}
+	for _, step := range []func() error{p.ask, p.end, p.settle, p.claim, p.spend, p.apply} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSession refuses a new run of a session whose last one has not stopped.
+func (j *Journal) checkSession(h *journal.Head) error {
+	if h.Session == "" {
+		return nil
+	}
+	earlier := j.sessions[sessionOf(h)]
+	if n := len(earlier); n > 0 && earlier[n-1].head.State != journal.Stopped {
+		return journal.SessionBusy(h.Session, earlier[n-1].head.Run)
+	}
+	return nil
+}
+
+func (p *plan) commit() {
+	r := p.run
+	if r == nil {
+		r = p.j.begin(&p.entry.Head)
+	}
+	links := r.write(p.entry.Records)
+	p.j.seal(p.entry, links)
+	for _, a := range p.approvals {
+		p.j.approvals[a.ID] = a
+	}
+	for _, e := range p.effects {
+		p.j.ledger.put(e)
+	}
+	pending := r.head.Pending - r.take(p.entry.Applied)
+
+	h := p.entry.Head
+	h.StartedAt, h.UpdatedAt, h.Due = instant(h.StartedAt), instant(h.UpdatedAt), instant(h.Due)
+	h.LastSeq, h.Hash = int64(len(r.records)), links[len(links)-1]
+	h.Lease, h.Pending = p.lease, pending
+	r.head = h
+	if h.State == journal.Stopped {
+		delete(p.j.open, h.Run)
+	}
+}
+
+// begin adds a run.
+func (j *Journal) begin(h *journal.Head) *run {
+	r := &run{id: h.Run}
+	j.runs[h.Run], j.open[h.Run] = r, r
+	if h.Session != "" {
+		s := sessionOf(h)
+		j.sessions[s] = append(j.sessions[s], r)
+	}
+	return r
+}
+
+// write adds records and returns their links.
+func (r *run) write(records []journal.Record) []journal.Hash {
+	n := len(r.records)
+	prev := r.head.Hash
+	r.records = append(r.records, records...)
+	for i := n; i < len(r.records); i++ {
+		rec := &r.records[i]
+		rec.At = instant(rec.At)
+		prev = journal.Link(prev, r.id, rec)
+		r.links = append(r.links, prev)
+	}
+	return r.links[n:]
+}
+
+func (j *Journal) seal(e *journal.Entry, links []journal.Hash) {
+	var last journal.Seal
+	if n := len(j.seals); n > 0 {
+		last = j.seals[n-1]
+	}
+	for _, s := range journal.Sealing(e, links) {
+		s.Seq, s.At = last.Seq+1, instant(s.At)
+		s.Hash = s.Chain(last.Hash)
+		j.seals = append(j.seals, s)
+		last = s
+	}
+}

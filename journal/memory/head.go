@@ -1,0 +1,89 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-run/holdfast/journal"
+)
+
+// Head returns a run's head. See [journal.Reader].
+func (j *Journal) Head(ctx context.Context, run string) (journal.Head, error) {
+	if err := j.rlock(ctx); err != nil {
+		return journal.Head{}, err
+	}
+	defer j.mu.RUnlock()
+	r := j.runs[run]
+	if r == nil {
+		return journal.Head{}, journal.NotFound(run)
+	}
+	return r.head, nil
+}
+
+// Heads returns the heads that match q. See [journal.Reader].
+func (j *Journal) Heads(ctx context.Context, q journal.Query) ([]journal.Head, error) {
+	if err := journal.CheckLimit(q.Limit); err != nil {
+		return nil, err
+	}
+	if err := j.rlock(ctx); err != nil {
+		return nil, err
+	}
+	defer j.mu.RUnlock()
+	var found []*journal.Head
+	for r := range j.candidates(&q) {
+		if matches(&q, &r.head) {
+			found = append(found, &r.head)
+		}
+	}
+	slices.SortFunc(found, func(a, b *journal.Head) int {
+		return cmp.Or(b.StartedAt.Compare(a.StartedAt), strings.Compare(b.Run, a.Run))
+	})
+	return copies(first(found, q.Limit), same), nil
+}
+
+// Ready returns the runs that somebody can take up. See [journal.Reader].
+func (j *Journal) Ready(ctx context.Context, now time.Time, limit int) ([]journal.Head, error) {
+	if err := journal.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	if err := j.rlock(ctx); err != nil {
+		return nil, err
+	}
+	defer j.mu.RUnlock()
+	var found []*journal.Head
+	for _, r := range j.open {
+		if r.head.Ready(now) {
+			found = append(found, &r.head)
+		}
+	}
+	slices.SortFunc(found, func(a, b *journal.Head) int {
+		return cmp.Or(a.UpdatedAt.Compare(b.UpdatedAt), strings.Compare(a.Run, b.Run))
+	})
+	return copies(first(found, limit), same), nil
+}
+
+func same(h *journal.Head) journal.Head { return *h }
+
+// candidates yields the runs that a query has to look at: those of a session,
+// those that have not stopped, or all.
+func (j *Journal) candidates(q *journal.Query) iter.Seq[*run] {
+	switch {
+	case q.Owner != nil && q.Session != "":
+		return slices.Values(j.sessions[session{q.Owner.Tenant, q.Owner.User, q.Session}])
+	case q.State == journal.Running || q.State == journal.Waiting:
+		return maps.Values(j.open)
+	}
+	return maps.Values(j.runs)
+}
+
+func matches(q *journal.Query, h *journal.Head) bool {
+	return (q.Owner == nil || *q.Owner == h.Owner()) && passes(q.State, h.State) &&
+		passes(q.Tenant, h.Tenant) && passes(q.User, h.User) && passes(q.Session, h.Session)
+}
+
+func passes[T ~string](filter, have T) bool { return filter == "" || filter == have }
