@@ -53,6 +53,14 @@ type Approval struct {
 	Votes   []Vote    // oldest first
 }
 
+// ApprovalQuery selects approvals. The zero value selects all.
+type ApprovalQuery struct {
+	Owner *Owner // whose runs'; nil: everyone's
+	Run   string
+	State ApprovalState // empty: any
+	Limit int           // 0: all
+}
+
 // ContentHash is what an approval is bound to: SHA-256, in hex, over id, run,
 // identity, call, tool, exact argument bytes and expiry, each behind its
 // length.

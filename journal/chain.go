@@ -40,7 +40,7 @@ func Link(prev Hash, run string, r *Record) Hash {
 }
 
 func number(b []byte, n int64) []byte {
-	return binary.LittleEndian.AppendUint64(b, uint64(n)) //nolint:gosec // the bits count
+	return binary.LittleEndian.AppendUint64(b, uint64(n))
 }
 
 // Seal is a link of the chain over all runs: a run was opened or, with its

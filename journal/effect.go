@@ -107,6 +107,14 @@ type Resolution struct {
 // Owner returns whose run claimed it last.
 func (e *Effect) Owner() Owner { return Owner{e.Tenant, e.User} }
 
+// EffectQuery selects effects. The zero value selects all.
+type EffectQuery struct {
+	Owner *Owner // whose runs'; nil: everyone's
+	Run   string
+	State EffectState // empty: any
+	Limit int         // 0: all
+}
+
 // Refusal says why the ledger does not give a claim. It is an error with code
 // EFFECT_REFUSED, and the entry was not appended.
 type Refusal struct {

@@ -4,14 +4,19 @@ package journal
 import (
 	"context"
 	"time"
-
-	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // Journal keeps runs. Implementations are safe for concurrent use, and give
-// back exactly the bytes and instants that they were given.
+// back exactly the bytes and instants that they were given. What can stand
+// against a write is decided by the pure functions of this package, which every
+// implementation asks inside its transaction.
+//
+// Any failure that a method does not name is LOCAL_STORAGE, or the context's
+// error.
 type Journal interface {
 	Reader
+	Leases
+	Inbox
 	// Append writes e in one transaction, durable when it returns nil. The
 	// first record's Seq must follow the run's last one, from 1 and without a
 	// gap: otherwise CONFLICT, and nothing is written. What Check refuses is
@@ -35,6 +40,13 @@ type Journal interface {
 	//	*Refusal     the ledger does not give the claim (Rule), or the approval is
 	//	             not there to be spent on the call (Spend)
 	Append(ctx context.Context, e Entry) error
+	// Close waits for appends under way and releases the journal. Appends and
+	// reads after it fail with LOCAL_STORAGE. Closing twice is harmless.
+	Close() error
+}
+
+// Leases are the rights to drive runs.
+type Leases interface {
 	// Acquire takes the lease of a run that is not stopped, for owner, until
 	// the given instant: see Take for who gets it. NOT_FOUND, CONFLICT when
 	// someone else holds it at now, RUN_STOPPED when nothing is left to drive,
@@ -47,6 +59,10 @@ type Journal interface {
 	// Release gives a lease back, if it is still the one given; otherwise it
 	// changes nothing. NOT_FOUND.
 	Release(ctx context.Context, run string, l Lease) error
+}
+
+// Inbox takes what people wish of runs.
+type Inbox interface {
 	// Send records a signal, once for each id: whether it is new. One that is
 	// there already is no error, whatever became of the run. RUN_STOPPED,
 	// NOT_FOUND, INVALID_ARGUMENT (CheckSignal).
@@ -60,17 +76,25 @@ type Journal interface {
 	// Effect.Signal for the run, if that has not stopped. The same id again
 	// changes nothing. NOT_FOUND.
 	Resolve(ctx context.Context, r Resolution) (Effect, error)
-	// Close waits for appends under way and releases the journal. Appends and
-	// reads after it fail with LOCAL_STORAGE. Closing twice is harmless.
-	Close() error
 }
 
-// Reader reads runs. Any failure that a method does not name is LOCAL_STORAGE,
-// or the context's error; a negative limit is INVALID_ARGUMENT.
+// Reader reads a journal. It needs no lease, and never holds up a writer. Any
+// failure that a method does not name is LOCAL_STORAGE, or the context's error;
+// a negative limit is INVALID_ARGUMENT. Slices are the caller's; the bytes
+// inside them may be shared and are never changed.
 type Reader interface {
+	RunReader
+	FactReader
+	ChainReader
+	// Changes returns a number that differs after any commit, cheaply: whoever
+	// polls looks further only then.
+	Changes(ctx context.Context) (int64, error)
+}
+
+// RunReader reads runs.
+type RunReader interface {
 	// Read returns the records of a run with Seq greater than after, in order,
-	// at most limit (0: all). An unknown run is NOT_FOUND. The slice is the
-	// caller's; the bytes inside it may be shared and are never changed.
+	// at most limit (0: all). An unknown run is NOT_FOUND.
 	Read(ctx context.Context, run string, after int64, limit int) ([]Record, error)
 	// Head returns a run's head, or NOT_FOUND.
 	Head(ctx context.Context, run string) (Head, error)
@@ -84,6 +108,10 @@ type Reader interface {
 	// Signals returns the signals of a run that were not taken up, by number;
 	// NOT_FOUND.
 	Signals(ctx context.Context, run string) ([]Signal, error)
+}
+
+// FactReader reads what the journal keeps of approvals and effects.
+type FactReader interface {
 	// Approval returns one approval, or NOT_FOUND.
 	Approval(ctx context.Context, id string) (Approval, error)
 	// Approvals returns those that match, latest asked first; of those asked at
@@ -94,131 +122,14 @@ type Reader interface {
 	// Effects returns those that match, latest claimed first; of those claimed
 	// at the same instant, the greater id first.
 	Effects(ctx context.Context, q EffectQuery) ([]Effect, error)
+}
+
+// ChainReader reads what Verify checks.
+type ChainReader interface {
 	// Links returns the hashes of a run's records after the given one, in
 	// order, at most limit (0: all); NOT_FOUND.
 	Links(ctx context.Context, run string, after int64, limit int) ([]Hash, error)
 	// Seals returns the chain over all runs behind seal number after, in order,
 	// at most limit (0: all).
 	Seals(ctx context.Context, after int64, limit int) ([]Seal, error)
-	// Changes returns a number that differs after any commit, cheaply: whoever
-	// polls looks further only then.
-	Changes(ctx context.Context) (int64, error)
-}
-
-// Entry is one append to a run: all of it is committed, or nothing.
-type Entry struct {
-	Head    Head     // the run's head from now on
-	Records []Record // at least one
-
-	// Lease is what the run is driven under; it is renewed until Lease.Until.
-	// The first entry of a run takes it, with the token 1. nil: see Guard.
-	Lease *Lease
-	// Now is the driver's clock, for the lease; needed with it. Without a lease
-	// the zero value is before the end of every stored one.
-	Now time.Time
-	// Release gives the lease back with the entry. Needs one.
-	Release bool
-
-	Asked   []Approval   // new questions of this run, open: see Ask
-	Closed  []Close      // of approvals of this run: see End
-	Settled []Settlement // of claims of this run: see Settle
-	Claim   *Claim       // see Rule
-	Spent   string       // the approval that the call was granted: see Spend; empty: none
-	Applied []int64      // numbers of the signals that the records took up, by the last record
-}
-
-// Record is one event of a run.
-type Record struct {
-	Seq     int64            // from 1
-	At      time.Time        // UTC, to the nanosecond, from 1678 to 2262
-	Kind    kernel.EventKind // of Payload; not empty
-	Payload []byte           // the event, as kernel.EncodeEvent wrote it; not empty
-	Content []byte           // what the event reports about; nil: nothing, which is not the same as empty
-}
-
-// State says where a run is, for lists.
-type State string
-
-// The states.
-const (
-	Running State = "running"
-	Waiting State = "waiting" // for people; nobody needs to drive it
-	Stopped State = "stopped"
-)
-
-// Head is the one-row summary of a run.
-type Head struct {
-	Run       string // not empty
-	Session   string // its runs are serial: see SessionBusy; empty: of none
-	Tenant    string
-	User      string
-	State     State
-	Stop      kernel.Stop    // when stopped
-	Verified  kernel.Verdict // when stopped
-	Turns     int
-	Question  string    // its first 200 bytes or less, on a rune boundary
-	StartedAt time.Time // UTC, to the nanosecond, from 1678 to 2262
-	UpdatedAt time.Time // likewise
-	// WaitingFor and Approval say what a waiting run waits for: the first open
-	// approval, where it is one. Due is when it goes on all the same; zero: never.
-	WaitingFor string
-	Approval   string
-	Due        time.Time
-
-	// Filled by the journal; ignored by Append.
-	LastSeq int64
-	Hash    Hash // of the last record
-	Lease   Lease
-	Pending int // signals not taken up
-}
-
-// Owner is the identity that runs belong to. Both names count, also when they
-// are empty: the zero value owns the runs that were started without a tenant
-// and without a user.
-type Owner struct {
-	Tenant string
-	User   string
-}
-
-// Ready reports whether somebody can take the run up at now: it has not
-// stopped, nobody holds its lease, and it is running, or has a signal that was
-// not taken up, or is due.
-func (h *Head) Ready(now time.Time) bool {
-	if h.State == Stopped || h.Lease.Held(now) {
-		return false
-	}
-	return h.State == Running || h.Pending > 0 || !h.Due.IsZero() && !now.Before(h.Due)
-}
-
-// Owner returns whose run it is.
-func (h *Head) Owner() Owner { return Owner{h.Tenant, h.User} }
-
-// Query selects heads: those of Owner that pass the filters. The zero value
-// selects all.
-type Query struct {
-	// Owner is whose runs these are: no other's are selected, whatever the
-	// filters say. nil: everyone's, for whoever operates the journal.
-	Owner *Owner
-	// Filters; an empty one matches everything.
-	Tenant  string
-	User    string
-	Session string
-	State   State
-	Limit   int // 0: all
-}
-
-// ApprovalQuery selects approvals. The zero value selects all.
-type ApprovalQuery struct {
-	Owner *Owner // whose runs'; nil: everyone's
-	Run   string
-	State ApprovalState // empty: any
-	Limit int           // 0: all
-}
-
-// EffectQuery selects effects. The zero value selects all.
-type EffectQuery struct {
-	Owner *Owner // whose runs'; nil: everyone's
-	Run   string
-	State EffectState // empty: any
-	Limit int         // 0: all
 }
