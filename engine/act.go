@@ -25,14 +25,35 @@ func (x *Execution) runTool(c kernel.RunTool) Task {
 	t, _ := x.tools.Bind(c.Call.Name, c.Effect) // its decision found it in the same set
 	call := x.toolCall(c.Call, c.Turn, c.Attempt, c.Key)
 	border := x.border
-	border.Until = time.Unix(0, int64(x.State.Deadline))
+	border.Until = time.Now().Add(instant(x.State.Deadline).Sub(x.Clock.Now()))
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
-		begun := time.Now()
+		begun := x.Clock.Now()
 		returned := func(out tool.Outcome) (kernel.Event, Content) {
-			ended := time.Now()
-			return kernel.CallReturned{At: kernel.Time(ended.UnixNano()), Cmd: c.Cmd, Call: c.Call.ID, Result: out.Facts, Jitter: jitter(), Warnings: out.Warnings},
+			ended := x.Clock.Now()
+			return kernel.CallReturned{At: kernel.Time(ended.UnixNano()), Cmd: c.Cmd, Call: c.Call.ID, Result: out.Facts, Jitter: x.Jitter(), Warnings: out.Warnings},
 				Content{Result: &Result{Text: out.Text, IsError: out.IsError, Data: out.Data, Elapsed: ended.Sub(begun)}}
 		}
 		return returned(border.ExecuteInPlace(ctx, t, call, func(out tool.Outcome) { instead(returned(out)) }))
+	}
+}
+
+// reconcile asks a tool whether the effect of a call that was cut short is
+// there.
+func (x *Execution) reconcile(c kernel.Reconcile) Task {
+	t, _ := x.tools.Bind(c.Call.Name, kernel.Reconcilable)
+	call := x.toolCall(c.Call, c.Turn, 1, c.Key)
+	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
+		found := func(p kernel.Presence, out tool.Outcome) (kernel.Event, Content) {
+			for _, w := range out.Warnings {
+				x.Log.Warn("lookup", "run", x.Run, "call", c.Call.ID, "warning", w)
+			}
+			e := kernel.Reconciled{At: x.at(), Cmd: c.Cmd, Call: c.Call.ID, Found: p}
+			if p != kernel.Present {
+				return e, Content{}
+			}
+			e.Result = &out.Facts
+			return e, Content{Result: &Result{Text: out.Text, IsError: out.IsError, Data: out.Data}}
+		}
+		return found(x.border.LookupInPlace(ctx, t, call, func(p kernel.Presence, out tool.Outcome) { instead(found(p, out)) }))
 	}
 }

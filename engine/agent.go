@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -27,6 +29,8 @@ type Agent struct {
 	VerifyEachTurn bool
 	// Continue sends an unverified answer's finding back to the model.
 	Continue bool
+	// Unknown says what a call whose outcome is unknown does to its run.
+	Unknown kernel.OnUnknown
 	// Limits bound a run. All zero is kernel.DefaultLimits; a partly filled
 	// value is taken as it is, and refused where a field may not be zero.
 	Limits kernel.Limits
@@ -44,6 +48,13 @@ const DefaultRequestTimeout = 15 * time.Second
 // maxQuestion bounds a question, in bytes.
 const maxQuestion = 1 << 20
 
+// maxConfig bounds the configuration that is kept with a run, in bytes.
+const maxConfig = 1 << 20
+
+func isObject(b []byte) bool {
+	return json.Valid(b) && bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{"))
+}
+
 // spec is what a run of the agent is started with.
 func (a *Agent) spec() (kernel.Spec, error) {
 	if a == nil || a.Model == nil {
@@ -58,6 +69,7 @@ func (a *Agent) spec() (kernel.Spec, error) {
 		Retry:        a.Retry,
 		Price:        a.Price,
 		Continue:     a.Continue,
+		Unknown:      a.Unknown,
 	}
 	if s.Limits == (kernel.Limits{}) {
 		s.Limits = kernel.DefaultLimits()
@@ -100,6 +112,8 @@ func (s *Start) Check() error {
 		return bad("the question is not valid UTF-8")
 	case len(s.Question) > maxQuestion:
 		return bad("the question has %d bytes; at most %d are allowed", len(s.Question), maxQuestion)
+	case len(s.Config) > maxConfig || s.Config != nil && !isObject(s.Config):
+		return bad("the configuration to keep is not a JSON object of at most %d bytes", maxConfig)
 	}
 	for _, id := range []struct{ name, value string }{{"run", s.Run}, {"session", s.Session}, {"tenant", s.Tenant}, {"user", s.User}} {
 		if len(id.value) > 200 || !utf8.ValidString(id.value) || strings.ContainsFunc(id.value, func(r rune) bool { return r < 0x20 || r == 0x7f }) {

@@ -3,50 +3,71 @@ package engine
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/policy"
 )
 
-// ask asks a person. Whatever goes wrong is a refusal.
-func (x *Execution) ask(c kernel.AskHuman) Task {
-	a := policy.Approval{
-		Request: x.policyRequest(c.Call, x.recordedEffect(c.Call.ID)),
-		Reason:  c.Reason, Digest: c.Digest, Approvers: c.Approvers,
-	}
-	if c.Expires != 0 {
-		a.Expires = time.Unix(0, int64(c.Expires))
-	}
-	decided := func(v policy.Verdict) kernel.Event {
-		return kernel.ApprovalDecided{
-			At: at(), Cmd: c.Cmd, Call: c.Call.ID,
-			Approved: v.Approved, By: kernel.Clip(v.By, 200), Reason: kernel.Clip(v.Reason, maxWords), Digest: c.Digest,
-		}
-	}
-	nobody := policy.Verdict{Reason: "nobody could be asked"}
-	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
-		if x.agent.Approver == nil {
-			return decided(policy.Verdict{Reason: "this call needs approval, and nobody can be asked"}), Content{}
-		}
-		var v policy.Verdict
-		err := x.foreign(ctx, "the approver", func() { instead(decided(nobody), Content{}) }, func() (err error) {
-			v, err = x.agent.Approver.Approve(ctx, a)
-			return err
-		})
-		if err != nil {
-			x.log.Warn("approval failed", "run", x.Run, "call", c.Call.ID, "error", err)
-			v = nobody
-		}
-		return decided(v), Content{}
-	}
+// ApprovalID is the id of the question that an AskHuman puts: the same command
+// gives the same one, so that a question is stored once however often it is
+// put.
+func ApprovalID(run string, cmd kernel.Seq) string {
+	return "apr_" + digestParts(run, strconv.FormatInt(int64(cmd), 10))[:20]
 }
 
-// recordedEffect is the class that a call was decided with.
-func (x *Execution) recordedEffect(call string) kernel.EffectClass {
-	i := slices.IndexFunc(x.State.Batch, func(c kernel.CallState) bool { return c.Call.ID == call })
-	if i < 0 {
-		return kernel.Once
+// Approval is the question as it is stored.
+func (x *Execution) Approval(c *kernel.AskHuman, asked kernel.Time) journal.Approval {
+	a := journal.Approval{
+		ID:  ApprovalID(x.Run, c.Cmd),
+		Run: x.Run, Session: x.start.Session, Tenant: x.start.Tenant, User: x.start.User,
+		Call: c.Call.ID, Cmd: c.Cmd, Tool: c.Call.Name, Arguments: []byte(c.Call.Arguments), Effect: c.Effect,
+		Reason: c.Reason, Approvers: c.Approvers, Escalated: c.Escalated,
+		Asked: instant(asked), State: journal.ApprovalOpen,
 	}
-	return x.State.Batch[i].Effect
+	if c.Expires != 0 {
+		a.Expires = instant(c.Expires)
+	}
+	a.Hash = a.ContentHash()
+	return a
+}
+
+func instant(t kernel.Time) time.Time { return time.Unix(0, int64(t)).UTC() }
+
+// AsksHere reports whether the agent's own approver is asked: it speaks for
+// whoever asked, so that the rule must let them decide alone.
+func (x *Execution) AsksHere(c *kernel.AskHuman) bool {
+	rule := c.Approvers
+	return x.agent != nil && x.agent.Approver != nil && !c.Escalated && !rule.NotAsker && rule.Quorum <= 1 &&
+		(len(rule.From) == 0 || slices.Contains(rule.From, x.start.User))
+}
+
+// Ask shows a question to the agent's approver and returns its vote. Without
+// one the question stays open: nobody could be asked, or ctx ended first.
+func (x *Execution) Ask(ctx context.Context, c *kernel.AskHuman, lost func()) (vote journal.Vote, decided bool) {
+	stored := x.Approval(c, x.State.Now)
+	a := policy.Approval{
+		Request: x.policyRequest(c.Call, c.Effect),
+		Reason:  c.Reason, Digest: c.Digest,
+		ID: stored.ID, Hash: stored.Hash, Expires: stored.Expires, Approvers: c.Approvers,
+	}
+	var v policy.Verdict
+	err := x.foreign(ctx, "the approver", lost, func() (err error) {
+		v, err = x.agent.Approver.Approve(ctx, a)
+		return err
+	})
+	if err != nil || ctx.Err() != nil {
+		x.Log.Warn("nobody could be asked", "run", x.Run, "call", c.Call.ID, "error", err)
+		return journal.Vote{}, false
+	}
+	by := v.By
+	if len(c.Approvers.From) > 0 {
+		by = x.start.User // the name that the rule knows
+	}
+	return journal.Vote{
+		ID: "here/" + stored.ID, Approval: stored.ID, By: kernel.Clip(by, 200),
+		Approve: v.Approved, Reason: kernel.Clip(v.Reason, maxWords), Hash: stored.Hash, At: x.Clock.Now().UTC(),
+	}, true
 }

@@ -14,7 +14,15 @@ import (
 type Content struct {
 	Question *Question       // of RunStarted
 	Message  *kernel.Message // of ModelReplied
-	Result   *Result         // of CallReturned
+	// Result is of CallReturned, and of a ClaimRefused, a Reconciled or an
+	// EffectResolved that gives one.
+	Result *Result
+	Said   *Said // of UserSaid
+}
+
+// Said is the content of UserSaid.
+type Said struct {
+	Text string `json:"text"`
 }
 
 // Question is the content of RunStarted: what was asked, and with what. It
@@ -29,9 +37,12 @@ type Question struct {
 	Requires     []string `json:"requires,omitempty"`
 	// Prior is how many messages the session had before.
 	Prior int `json:"prior,omitempty"`
+	// Config is the configuration as Start gave it: whoever takes the run over
+	// makes the agent from it.
+	Config json.RawMessage `json:"config,omitempty"`
 }
 
-// Result is the content of CallReturned.
+// Result is what a call returned.
 type Result struct {
 	Text    string          `json:"text"`
 	IsError bool            `json:"is_error,omitempty"`
@@ -72,6 +83,9 @@ func (c Content) Record(seq int64, e kernel.Event) (journal.Record, error) {
 func DecodeContent(kind kernel.EventKind, b []byte) (Content, error) {
 	var c Content
 	var into any
+	if b == nil && kind != kernel.KindRunStarted && kind != kernel.KindModelReplied && kind != kernel.KindCallReturned {
+		return c, nil
+	}
 	switch kind {
 	case kernel.KindRunStarted:
 		c.Question = new(Question)
@@ -79,9 +93,12 @@ func DecodeContent(kind kernel.EventKind, b []byte) (Content, error) {
 	case kernel.KindModelReplied:
 		c.Message = new(kernel.Message)
 		into = c.Message
-	case kernel.KindCallReturned:
+	case kernel.KindCallReturned, kernel.KindClaimRefused, kernel.KindReconciled, kernel.KindEffectResolved:
 		c.Result = new(Result)
 		into = c.Result
+	case kernel.KindUserSaid:
+		c.Said = new(Said)
+		into = c.Said
 	default:
 		return c, nil
 	}

@@ -20,6 +20,8 @@ func (c Content) encode() []byte {
 		return encodeMessage(c.Message)
 	case c.Result != nil:
 		return c.Result.encode()
+	case c.Said != nil:
+		return append(appendText(nil, `{"text":`, c.Said.Text), '}')
 	}
 	return nil
 }
@@ -35,6 +37,9 @@ func (q *Question) encode() []byte {
 	b = appendTexts(b, `,"requires":`, q.Requires)
 	if q.Prior != 0 {
 		b = strconv.AppendInt(append(b, `,"prior":`...), int64(q.Prior), 10)
+	}
+	if len(q.Config) > 0 {
+		b = append(append(b, `,"config":`...), q.Config...)
 	}
 	return append(b, '}')
 }

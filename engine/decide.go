@@ -37,36 +37,36 @@ func (x *Execution) decide(c kernel.DecideCall) Task {
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
 		d := kernel.CallDecided{Cmd: c.Cmd, Call: c.Call.ID}
 		if err := x.tools.Check(c.Call.Name, []byte(c.Call.Arguments)); err != nil {
-			refuse(&d, err)
+			x.refuse(&d, err)
 			return d, Content{}
 		}
 		err := x.foreign(ctx, "the policy", func() {
 			if instead != nil {
-				instead(unasked(c), Content{})
+				instead(x.unasked(c), Content{})
 			}
 		}, func() error { return x.askPolicy(ctx, c, &d) })
 		if err != nil {
-			x.log.Error("policy failed", "run", x.Run, "call", c.Call.ID, "error", err)
-			d = unasked(c)
+			x.Log.Error("policy failed", "run", x.Run, "call", c.Call.ID, "error", err)
+			d = x.unasked(c)
 		}
-		d.At = at()
+		d.At = x.at()
 		return d, Content{}
 	}
 }
 
 // refuse answers a call that is not acceptable as it is.
-func refuse(d *kernel.CallDecided, err error) {
+func (x *Execution) refuse(d *kernel.CallDecided, err error) {
 	e, ok := errors.AsType[*kernel.Error](err)
 	if !ok {
 		e = &kernel.Error{Code: kernel.CodeInvalidArgument, Message: err.Error()}
 	}
-	d.At, d.Answer, d.Code, d.Reason = at(), kernel.Invalid, e.Code, kernel.Clip(e.Message, maxWords)
+	d.At, d.Answer, d.Code, d.Reason = x.at(), kernel.Invalid, e.Code, kernel.Clip(e.Message, maxWords)
 	d.Key = ""
 }
 
 // unasked is the answer where policy gave none.
-func unasked(c kernel.DecideCall) kernel.CallDecided {
-	return kernel.CallDecided{At: at(), Cmd: c.Cmd, Call: c.Call.ID, Answer: kernel.Deny, Reason: "the policy could not be asked"}
+func (x *Execution) unasked(c kernel.DecideCall) kernel.CallDecided {
+	return kernel.CallDecided{At: x.at(), Cmd: c.Cmd, Call: c.Call.ID, Answer: kernel.Deny, Reason: "the policy could not be asked"}
 }
 
 func (x *Execution) askPolicy(ctx context.Context, c kernel.DecideCall, d *kernel.CallDecided) error {
@@ -75,7 +75,7 @@ func (x *Execution) askPolicy(ctx context.Context, c kernel.DecideCall, d *kerne
 	d.Effect = x.tools.EffectOf(c.Call.Name, []byte(c.Call.Arguments))
 	d.Attempts = spec.Limits.Attempts
 	if err := x.businessKey(t, c, d); err != nil {
-		refuse(d, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the tool cannot name the effect of this call: " + describe(err)})
+		x.refuse(d, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the tool cannot name the effect of this call: " + describe(err)})
 		return nil
 	}
 	if x.agent.Policy == nil {
@@ -84,6 +84,9 @@ func (x *Execution) askPolicy(ctx context.Context, c kernel.DecideCall, d *kerne
 	}
 	decision, err := x.agent.Policy.Decide(ctx, x.policyRequest(c.Call, d.Effect))
 	d.Answer, d.Reason, d.Rule = decision.Answer, kernel.Clip(decision.Reason, maxWords), kernel.Clip(decision.Rule, 200)
+	if d.Answer == kernel.Ask {
+		d.Asking = decision.Asking
+	}
 	if d.Answer != kernel.Allow && d.Answer != kernel.Ask {
 		d.Answer = kernel.Deny
 	}

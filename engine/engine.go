@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"github.com/holdfast-run/holdfast/journal"
@@ -20,14 +21,16 @@ type Engine interface {
 	// CONFLICT, and that the engine is closed CANCELLED; nothing has started
 	// then. After LOCAL_STORAGE a run may be there that nobody drives.
 	Start(ctx context.Context, s Start) (string, error)
-	// Signal delivers a wish to a run: INVALID_ARGUMENT for one that it does
-	// not know, NOT_FOUND when this engine does not drive the run, RUN_STOPPED
-	// when the run has ended.
+	// Signal delivers a wish to a run. It is recorded, once for each id, and
+	// taken up by whoever drives the run, now or later; a run that waits here
+	// goes on with it. INVALID_ARGUMENT for one that is not complete, NOT_FOUND
+	// for a run, an approval or an effect that is not there, RUN_STOPPED when
+	// the run has ended, and the errors of journal.Count and Journal.Resolve.
 	Signal(ctx context.Context, run string, sig Signal) error
-	// Watch yields what happens in a run after the record number after, and
-	// ends with the run's stop, or with an error when the journal does not hold
-	// it. A watcher never holds up a run: deltas that it is too slow for are
-	// dropped, records never. Breaking off is free.
+	// Watch yields what happens in a run after the record number after, whoever
+	// drives it, and ends with the run's stop, or with an error when the journal
+	// does not hold it. A watcher never holds up a run: deltas that it is too
+	// slow for are dropped, records never. Breaking off is free.
 	Watch(ctx context.Context, run string, after int64) iter.Seq2[Update, error]
 	// Get returns a run: NOT_FOUND when there is none.
 	Get(ctx context.Context, run string) (*Run, error)
@@ -43,6 +46,9 @@ type Start struct {
 	Session  string // empty: a new session of this run alone
 	Tenant   string
 	User     string
+	// Config is kept with the run: a JSON object, without secrets, at most 1 MiB,
+	// from which whoever takes the run over makes its agent again. nil: none.
+	Config json.RawMessage
 	// Requires names the capabilities that this question needs: the one tool
 	// that covers them with the fewest others is offered alone.
 	Requires []string
@@ -50,17 +56,36 @@ type Start struct {
 
 // Signal is a wish from outside.
 type Signal struct {
+	// ID makes it the same wish however often it is delivered; empty: a new one.
+	ID     string
 	Kind   SignalKind
-	By     string // who wishes it, for the record
-	Reason string
+	By     string // who wishes it; for an approval, whose vote it is
+	Reason string // for a resolution: the note, which it must have
+
+	Approval string // approve, refuse
+	Hash     string // of what was seen; empty: not compared
+
+	Effect   string         // resolve
+	As       kernel.Finding // the same
+	Result   []byte         // the same: what the call returned, valid UTF-8; nil: not known
+	Evidence string         // the same: SHA-256 in hex; empty: none
+
+	Text string // say: valid UTF-8, not blank, at most 1 MiB
 }
 
 // SignalKind says what is wished.
 type SignalKind string
 
-// SignalCancel ends a run: what is under way is ended, every call is answered.
-// Cancelling twice is cancelling.
-const SignalCancel SignalKind = "cancel"
+// The kinds.
+const (
+	// SignalCancel ends a run: what is under way is ended, every call is
+	// answered. Cancelling twice is cancelling.
+	SignalCancel  SignalKind = "cancel"
+	SignalApprove SignalKind = "approve"
+	SignalRefuse  SignalKind = "refuse"
+	SignalResolve SignalKind = "resolve" // an effect whose outcome is unknown
+	SignalSay     SignalKind = "say"     // one more message of whoever asked
+)
 
 // Update is one thing that happened: a record, or a piece of text on its way.
 type Update struct {
@@ -72,6 +97,9 @@ type Update struct {
 	// in no other place.
 	Committed []kernel.Message
 	Delta     string          // text only; may be lost
+	// Waiting says that the run waits for people and nobody drives it: it goes
+	// on when they have decided. With nothing else.
+	Waiting *kernel.Wait
 	Outcome   *kernel.Outcome // with the record that stopped the run
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -18,14 +17,13 @@ import (
 // that drives the run; the tasks themselves may run anywhere.
 type Execution struct {
 	*Replay
+	Env
 	agent  *Agent
 	start  Start
 	spec   kernel.Spec
 	info   model.Info
 	tools  *tool.Set
-	log    *slog.Logger
 	border tool.Border
-	watch  func(model.Delta) // nil: nobody
 	system string
 	defs   []model.Tool
 	encode model.Encoder // nil: the model keeps no bytes
@@ -51,6 +49,10 @@ type Env struct {
 	Log *slog.Logger // required
 	// Watch receives the deltas of replies; it does not block. nil: nobody.
 	Watch func(model.Delta)
+	// Clock is the time of the runs. nil: the system's.
+	Clock Clock
+	// Jitter is a share of the largest jitter, in 1/10,000. nil: random.
+	Jitter func() int
 }
 
 // NewExecution prepares a run of s, whose session holds the messages prior.
@@ -61,9 +63,8 @@ func NewExecution(env Env, s Start, prior []kernel.Message) (x *Execution, err e
 		return nil, err
 	}
 	x = &Execution{
-		Replay: NewReplay(s.Run, prior),
-		agent:  s.Agent, start: s, log: env.Log,
-		border: tool.Border{Logger: env.Log}, watch: env.Watch,
+		Replay: NewReplay(s.Run, prior), Env: env.complete(),
+		agent: s.Agent, start: s, border: tool.Border{Logger: env.Log},
 	}
 	defer x.contain("the agent", &err)
 	if x.spec, err = s.Agent.spec(); err != nil {
@@ -117,10 +118,10 @@ func (x *Execution) route() error {
 
 // Begin is the run's first event.
 func (x *Execution) Begin() (kernel.Event, Content) {
-	return kernel.RunStarted{At: at(), Spec: x.spec}, Content{Question: &Question{
+	return kernel.RunStarted{At: x.at(), Spec: x.spec}, Content{Question: &Question{
 		Text: x.start.Question, Provider: x.info.Provider, Model: x.info.Name, Scripted: x.info.Scripted,
 		Instructions: x.agent.Instructions, Tools: x.tools.Names(), Requires: x.start.Requires,
-		Prior: len(x.History.Messages()),
+		Prior: len(x.History.Messages()), Config: x.start.Config,
 	}}
 }
 
@@ -178,14 +179,17 @@ func (x *Execution) Pure(c kernel.Command) bool {
 	case kernel.PrepareContext:
 		return true
 	case kernel.DecideCall:
-		return x.pureDecision(c.Call.Name)
+		return x.agent == nil || x.pureDecision(c.Call.Name)
 	}
 	return false
 }
 
 // Task returns what carries out a command. Commands that are the driver's own
-// (timers, aborts, the finish) have none.
+// (timers, aborts, questions to people, the ledger, the finish) have none.
 func (x *Execution) Task(c kernel.Command) Task {
+	if x.agent == nil {
+		return x.without(c)
+	}
 	switch c := c.(type) {
 	case kernel.PrepareContext:
 		return x.prepare(c)
@@ -193,30 +197,26 @@ func (x *Execution) Task(c kernel.Command) Task {
 		return x.callModel(c)
 	case kernel.DecideCall:
 		return x.decide(c)
-	case kernel.AskHuman:
-		return x.ask(c)
 	case kernel.RunTool:
 		return x.runTool(c)
+	case kernel.Reconcile:
+		return x.reconcile(c)
 	case kernel.Verify:
 		return x.verify(c)
 	}
 	return nil
 }
 
-func at() kernel.Time { return kernel.Time(time.Now().UnixNano()) }
-
-func jitter() int { return rand.IntN(10_001) }
-
 func (x *Execution) prepare(c kernel.PrepareContext) Task {
 	return func(context.Context, Report) (kernel.Event, Content) {
 		switch {
 		case x.ambiguous != "":
-			return kernel.ContextFailed{At: at(), Cmd: c.Cmd, Fault: kernel.ContextClarification, Detail: x.ambiguous}, Content{}
+			return kernel.ContextFailed{At: x.at(), Cmd: c.Cmd, Fault: kernel.ContextClarification, Detail: x.ambiguous}, Content{}
 		case x.fault != nil:
-			return kernel.ContextFailed{At: at(), Cmd: c.Cmd, Fault: kernel.ContextBroken, Detail: x.fault.Message}, Content{}
+			return kernel.ContextFailed{At: x.at(), Cmd: c.Cmd, Fault: kernel.ContextBroken, Detail: x.fault.Message}, Content{}
 		}
 		return kernel.ContextPrepared{
-			At: at(), Cmd: c.Cmd,
+			At: x.at(), Cmd: c.Cmd,
 			InputTokens: x.tokens + x.headTokens,
 			Messages:    len(x.messages),
 			Tools:       x.tools.Digest(),

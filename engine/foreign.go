@@ -30,7 +30,7 @@ func (x *Execution) contain(what string, err *error) {
 }
 
 func (x *Execution) panicked(what string, p any) error {
-	x.log.Error("panic contained", "run", x.Run, "in", what, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+	x.Log.Error("panic contained", "run", x.Run, "in", what, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 	return &kernel.Error{Code: kernel.CodeInternal, Message: what + " panicked"}
 }
 
@@ -39,7 +39,7 @@ func (x *Execution) panicked(what string, p any) error {
 // as the last thing of this one; a report that comes after all is then late.
 func (x *Execution) foreign(ctx context.Context, what string, lost func(), call func() error) (err error) {
 	stop := afterGrace(ctx, func() {
-		x.log.Warn("foreign code abandoned", "run", x.Run, "in", what)
+		x.Log.Warn("foreign code abandoned", "run", x.Run, "in", what)
 		lost()
 	})
 	defer stop()
@@ -49,7 +49,7 @@ func (x *Execution) foreign(ctx context.Context, what string, lost func(), call 
 		case p != nil:
 			err = x.panicked(what, p)
 		case !whole: // runtime.Goexit
-			x.log.Error("foreign code ended its goroutine", "run", x.Run, "in", what)
+			x.Log.Error("foreign code ended its goroutine", "run", x.Run, "in", what)
 			lost()
 		}
 	}()

@@ -17,7 +17,7 @@ const verifyTimeout = 30 * time.Second
 func (x *Execution) verify(c kernel.Verify) Task {
 	facts := stored{x.facts()}
 	unchecked := func(why string) kernel.Event {
-		return kernel.Verified{At: at(), Cmd: c.Cmd, Verdict: kernel.Unchecked, Warning: why + ", so nothing was concluded"}
+		return kernel.Verified{At: x.at(), Cmd: c.Cmd, Verdict: kernel.Unchecked, Warning: why + ", so nothing was concluded"}
 	}
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
 		ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
@@ -28,13 +28,13 @@ func (x *Execution) verify(c kernel.Verify) Task {
 			return err
 		})
 		if err != nil {
-			x.log.Warn("verifier failed", "run", x.Run, "error", err)
+			x.Log.Warn("verifier failed", "run", x.Run, "error", err)
 			return unchecked("the verifier failed"), Content{}
 		}
 		if err := facts.supports(v); err != nil {
 			return unchecked(err.Error()), Content{}
 		}
-		e := kernel.Verified{At: at(), Cmd: c.Cmd, Verdict: kernel.VerdictNot, Finding: kernel.Clip(v.Finding, maxWords), Evidence: slices.Clone(v.Evidence)}
+		e := kernel.Verified{At: x.at(), Cmd: c.Cmd, Verdict: kernel.VerdictNot, Finding: kernel.Clip(v.Finding, maxWords), Evidence: slices.Clone(v.Evidence)}
 		if v.Verified {
 			e.Verdict = kernel.VerdictTrue
 		}

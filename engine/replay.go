@@ -23,6 +23,7 @@ type Replay struct {
 	Results []verify.Result
 	Answer  string // text of the last committed reply
 
+	said     []string              // by the user, not yet in the history
 	prior    int                   // messages of the session before the run
 	answered int64                 // the record of Answer
 	keep     func(*kernel.Message) // told of each new message; nil: nobody
@@ -41,7 +42,10 @@ func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := len(r.History.Messages())
+	before, said := len(r.History.Messages()), r.said
+	if c.Said != nil {
+		r.said = append(slices.Clip(r.said), c.Said.Text)
+	}
 	rest := commands[:0]
 	for _, cmd := range commands {
 		commit, ok := cmd.(kernel.Commit)
@@ -49,18 +53,32 @@ func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
 			rest = append(rest, cmd)
 			continue
 		}
-		if _, err := r.History.Commit(commit, c.prompt()); err != nil {
-			r.History = prompt.NewHistory(r.History.Messages()[:before])
+		if err := r.commit(commit, c); err != nil {
+			r.History, r.said = prompt.NewHistory(r.History.Messages()[:before]), said
 			return nil, err
 		}
 	}
-	if call, ok := e.(kernel.CallReturned); ok {
-		r.addResult(call, c.Result) // the state before still knows the call
+	if c.Result != nil {
+		r.addResult(e, c.Result) // the state before still knows the call
 	}
 	r.State = state
 	r.Seq++
 	r.committed(r.History.Messages()[before:])
 	return rest, nil
+}
+
+// commit carries out a commit.
+func (r *Replay) commit(commit kernel.Commit, c Content) error {
+	content := c.prompt()
+	if commit.What == kernel.CommitSaid {
+		if len(r.said) == 0 {
+			return &kernel.Error{Code: kernel.CodeInvalidEvent, Message: "a commit of what nobody said"}
+		}
+		content.Said = r.said[0]
+		r.said = r.said[1:]
+	}
+	_, err := r.History.Commit(commit, content)
+	return err
 }
 
 // committed takes note of new messages.
@@ -90,24 +108,44 @@ func (c Content) prompt() prompt.Content {
 	return out
 }
 
-func (r *Replay) addResult(e kernel.CallReturned, content *Result) {
+// addResult keeps a call's result as a fact.
+func (r *Replay) addResult(e kernel.Event, content *Result) {
+	call, facts := resultOf(e)
+	if facts == nil {
+		return
+	}
 	fact := verify.Result{
 		Evidence:    r.evidence(r.Seq + 1),
 		Turn:        r.State.Turn,
-		Call:        e.Call,
+		Call:        call,
 		Text:        content.Text,
 		Data:        content.Data,
 		IsError:     content.IsError,
-		Code:        e.Result.Code,
+		Code:        facts.Code,
 		Elapsed:     content.Elapsed,
-		Disposition: e.Result.Disposition,
+		Disposition: facts.Disposition,
 	}
 	for i := range r.State.Batch {
-		if c := &r.State.Batch[i].Call; c.ID == e.Call {
+		if c := &r.State.Batch[i].Call; c.ID == call {
 			fact.Tool, fact.Arguments = c.Name, []byte(c.Arguments)
 		}
 	}
 	r.Results = append(r.Results, fact)
+}
+
+// resultOf is the call that an event gives a result of, and the facts of that.
+func resultOf(e kernel.Event) (call string, facts *kernel.ResultFacts) {
+	switch e := e.(type) {
+	case kernel.CallReturned:
+		return e.Call, &e.Result
+	case kernel.ClaimRefused:
+		return e.Call, e.Result
+	case kernel.Reconciled:
+		return e.Call, e.Result
+	case kernel.EffectResolved:
+		return e.Call, e.Result
+	}
+	return "", nil
 }
 
 // evidence is the id of a record as a fact.

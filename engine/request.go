@@ -22,21 +22,21 @@ func (x *Execution) callModel(c kernel.CallModel) Task {
 		Timeout: x.agent.requestTimeout(),
 	}
 	failed := func(f kernel.Failure) kernel.Event {
-		return kernel.ModelFailed{At: at(), Cmd: c.Cmd, Turn: c.Turn, Failure: f}
+		return kernel.ModelFailed{At: x.at(), Cmd: c.Cmd, Turn: c.Turn, Failure: f}
 	}
 	lost := kernel.Failure{Kind: kernel.FailAborted, Detail: "the model adapter did not return"}
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
 		reply, err := x.request(ctx, req, func() { instead(failed(lost), Content{}) })
 		if err != nil {
-			return failed(failure(ctx, err)), Content{}
+			return failed(x.failure(ctx, err)), Content{}
 		}
-		return kernel.ModelReplied{At: at(), Cmd: c.Cmd, Turn: c.Turn, Reply: replyFacts(reply)}, Content{Message: stripCalls(&reply.Message)}
+		return kernel.ModelReplied{At: x.at(), Cmd: c.Cmd, Turn: c.Turn, Reply: replyFacts(reply)}, Content{Message: stripCalls(&reply.Message)}
 	}
 }
 
 func (x *Execution) request(ctx context.Context, req *model.Request, lost func()) (reply *model.Reply, err error) {
 	err = x.foreign(ctx, "the model adapter", lost, func() (err error) {
-		reply, err = x.agent.Model.Call(ctx, req, x.watch)
+		reply, err = x.agent.Model.Call(ctx, req, x.Watch)
 		if err == nil && reply == nil {
 			err = errors.New("the model adapter returned nothing")
 		}
@@ -67,8 +67,8 @@ func repair(r *model.Reply) {
 
 // failure classifies an error of a Model. One that is not of its contract is a
 // fault of the adapter, and is not retried.
-func failure(ctx context.Context, err error) kernel.Failure {
-	f := kernel.Failure{Kind: kernel.FailInternal, Jitter: jitter()}
+func (x *Execution) failure(ctx context.Context, err error) kernel.Failure {
+	f := kernel.Failure{Kind: kernel.FailInternal, Jitter: x.Jitter()}
 	var e *model.Error
 	switch {
 	case errors.As(err, &e):

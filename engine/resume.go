@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/tool"
+)
+
+// Stored is a run as its journal has it, for whoever takes it over.
+type Stored struct {
+	Head     journal.Head
+	Question Question
+	records  []journal.Record
+}
+
+// ReadStored reads a run that is to be taken over: NOT_FOUND, LOCAL_STORAGE or
+// VERSION.
+func ReadStored(ctx context.Context, j journal.Reader, run string) (*Stored, error) {
+	head, err := j.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stored{Head: head}
+	if s.records, err = j.Read(ctx, run, 0, 0); err != nil {
+		return nil, err
+	}
+	_, c, err := decode(&s.records[0])
+	if err != nil || c.Question == nil {
+		return nil, &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the beginning of run " + run + " cannot be read", Err: err}
+	}
+	s.Question = *c.Question
+	return s, nil
+}
+
+// Resume makes the execution of a run that goes on from its journal. Without an
+// agent it can only come to its end: nothing is asked or run any more. Its
+// errors are those of NewExecution and of Replay.Fold.
+func Resume(env Env, agent *Agent, s *Stored, prior []kernel.Message) (*Execution, error) {
+	start := Start{
+		Agent: agent, Question: s.Question.Text, Requires: s.Question.Requires, Config: s.Question.Config,
+		Run: s.Head.Run, Session: s.Head.Session, Tenant: s.Head.Tenant, User: s.Head.User,
+	}
+	var x *Execution
+	if agent == nil {
+		x = &Execution{Replay: NewReplay(start.Run, prior), Env: env.complete(), start: start, border: tool.Border{Logger: env.Log}}
+	} else {
+		var err error
+		if x, err = NewExecution(env, start, prior); err != nil {
+			return nil, err
+		}
+	}
+	if err := x.Fold(s.records); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// without carries a command out where there is no agent: as if whatever it
+// needs had failed.
+func (x *Execution) without(c kernel.Command) Task {
+	report := func(e kernel.Event) Task {
+		return func(context.Context, Report) (kernel.Event, Content) { return e, Content{} }
+	}
+	switch c := c.(type) {
+	case kernel.PrepareContext:
+		return report(kernel.ContextFailed{At: x.at(), Cmd: c.Cmd, Fault: kernel.ContextBroken, Detail: "there is no agent to go on with"})
+	case kernel.CallModel:
+		return report(kernel.ModelFailed{At: x.at(), Cmd: c.Cmd, Turn: c.Turn, Failure: kernel.Failure{Kind: kernel.FailRequest, Detail: "there is no agent to go on with"}})
+	case kernel.DecideCall:
+		return report(x.unasked(c))
+	case kernel.Verify:
+		return report(kernel.Verified{At: x.at(), Cmd: c.Cmd, Verdict: kernel.Unchecked, Warning: "there is no agent, so nothing was concluded"})
+	case kernel.Reconcile:
+		return report(kernel.Reconciled{At: x.at(), Cmd: c.Cmd, Call: c.Call.ID, Found: kernel.PresenceUnknown})
+	}
+	return nil
+}
