@@ -27,16 +27,10 @@ func (x *Execution) Claim(c *kernel.RunTool) *journal.Claim {
 		Attempt:     c.Attempt,
 		At:          instant(x.at()),
 	}
-	claim.ID = effectID(x.start.Tenant, claim.Tool, claim.Key)
+	claim.ID = journal.EffectID(x.start.Tenant, claim.Tool, claim.Key)
 	spec, _ := x.tools.Spec(c.Call.Name)
 	claim.Window, claim.Exclusive = spec.RepeatWindow, spec.Exclusive
 	return claim
-}
-
-// effectID names the effect of a key: whoever claims it again means the same
-// row.
-func effectID(tenant, tool, key string) string {
-	return "eff_" + digestParts(tenant, tool, key)[:20]
 }
 
 // ledgerKey names the effect: by the tool's business key, or by run and call.

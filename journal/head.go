@@ -74,5 +74,7 @@ type Query struct {
 	User    string
 	Session string
 	State   State
-	Limit   int // 0: all
+	// Signalled selects the runs that have signals which were not taken up.
+	Signalled bool
+	Limit     int // 0: all
 }

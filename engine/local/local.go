@@ -4,10 +4,15 @@ package local
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 
@@ -17,22 +22,59 @@ import (
 	"github.com/holdfast-run/holdfast/prompt"
 )
 
+// The bounds of Config.Lease, and the values of what nobody sets.
+const (
+	MinLease     = 100 * time.Millisecond
+	MaxLease     = 10 * time.Minute
+	DefaultLease = 10 * time.Second
+	DefaultPoll  = 200 * time.Millisecond
+)
+
 // Config is what an Engine needs.
 type Config struct {
 	Journal journal.Journal // required; the engine does not close it
 	Log     *slog.Logger    // nil: nothing is logged
+	// Owner names this process to people, and to no other process. Empty: host,
+	// process id and something random.
+	Owner string
+	// Lease is how long a run stays with this process when it is not heard of
+	// any more, from MinLease to MaxLease. 0: DefaultLease.
+	Lease time.Duration
+	// Poll is how often signals of other processes are looked for. 0:
+	// DefaultPoll.
+	Poll time.Duration
+	// Agents makes the agent of a run that this process takes over and did not
+	// begin. nil: such runs are left alone.
+	Agents func(ctx context.Context, s *engine.Stored) (*engine.Agent, error)
+
+	// Clock and Spawn are the time and the goroutines of the runs, and Jitter
+	// their chance; a simulator sets them. nil: the system's.
+	Clock  engine.Clock
+	Spawn  func(func())
+	Jitter func() int
 }
 
 // Engine is an engine.Engine. Make one with New.
 type Engine struct {
 	journal journal.Journal
 	log     *slog.Logger
+	owner   string
+	lease   time.Duration
+	poll    time.Duration
+	agents  func(ctx context.Context, s *engine.Stored) (*engine.Agent, error)
+	clock   engine.Clock
+	spawn   func(func())
+	jitter  func() int
 
 	mu       sync.Mutex
 	runs     map[string]*run  // under way, by id
 	sessions map[session]*run // the same
+	parked   map[string]*engine.Agent
+	feeds    map[string]*feed // of runs that are under way or watched
 	closed   bool
+	leaving  bool // no run begins anything new: see Work
 	wg       sync.WaitGroup
+	rounds   rounds
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -42,7 +84,41 @@ func New(c Config) (*Engine, error) {
 	if c.Journal == nil {
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "an engine needs a journal"}
 	}
-	return &Engine{journal: c.Journal, log: engine.QuietLog(c.Log), runs: map[string]*run{}, sessions: map[session]*run{}}, nil
+	e := &Engine{
+		journal: c.Journal, log: engine.QuietLog(c.Log), owner: c.Owner, lease: c.Lease, poll: c.Poll,
+		agents: c.Agents, clock: c.Clock, spawn: c.Spawn, jitter: c.Jitter,
+		runs: map[string]*run{}, sessions: map[session]*run{}, parked: map[string]*engine.Agent{}, feeds: map[string]*feed{},
+	}
+	if e.lease == 0 {
+		e.lease = DefaultLease
+	}
+	if e.lease < MinLease || e.lease > MaxLease {
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: fmt.Sprintf("a lease lasts from %s to %s, not %s", MinLease, MaxLease, e.lease)}
+	}
+	if e.poll <= 0 {
+		e.poll = DefaultPoll
+	}
+	if e.owner == "" {
+		e.owner = processName()
+	}
+	if e.clock == nil {
+		e.clock = engine.SystemClock{}
+	}
+	if e.spawn == nil {
+		e.spawn = func(f func()) { go f() }
+	}
+	return e, nil
+}
+
+// processName tells people which process it is, and is no other's.
+func processName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // it does not fail
+	return fmt.Sprintf("%s/%d/%s", kernel.Clip(host, 100), os.Getpid(), hex.EncodeToString(b[:]))
 }
 
 // Start begins a run: see engine.Engine.
@@ -54,10 +130,11 @@ func (e *Engine) Start(ctx context.Context, s engine.Start) (string, error) {
 	return r.id, nil
 }
 
-// Run begins a run and waits for its stop. The end of ctx cancels the run, and
-// Run still waits for it to stop. A nil error says that the run was journaled
-// to its stop, whatever that is; LOCAL_STORAGE says that it has ended, but the
-// journal does not hold how.
+// Run begins a run and waits for its stop, or until it waits for people: then
+// the Run has no outcome. The end of ctx cancels the run, and Run still waits
+// for it to stop. A nil error says that the run was journaled as far as it
+// came; LOCAL_STORAGE says that it has ended, but the journal does not hold
+// how, and LEASE_LOST that another process drives it now.
 func (e *Engine) Run(ctx context.Context, s engine.Start) (*engine.Run, error) {
 	r, err := e.begin(ctx, s)
 	if err != nil {
@@ -86,10 +163,14 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 	if s.Run == "" {
 		s.Run = "run_" + ulid.Make().String()
 	}
-	r := newRun(e, s)
+	r := e.newRun(journal.Head{
+		Run: s.Run, Session: s.Session, Tenant: s.Tenant, User: s.User,
+		State: journal.Running, Question: preview(s.Question), StartedAt: e.clock.Now().UTC(),
+	}, s.Agent)
 	r.mu.Lock() // so that no signal comes before the beginning
 	defer r.mu.Unlock()
 	if err := e.admit(r); err != nil {
+		e.drop(r.feed)
 		return nil, err
 	}
 	begun := false
@@ -97,25 +178,31 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 		if !begun {
 			r.closed = true
 			e.forget(r)
+			e.drop(r.feed)
 			e.wg.Done()
 		}
 	}()
 	var prior []kernel.Message
 	if !fresh {
-		if prior, err = e.sessionHistory(ctx, &s); err != nil {
+		if prior, err = e.sessionHistory(ctx, &r.head); err != nil {
 			return nil, err
 		}
 	}
-	if r.x, err = engine.NewExecution(engine.Env{Log: e.log, Watch: r.feed.delta}, s, prior); err != nil {
+	if r.x, err = engine.NewExecution(e.env(r), s, prior); err != nil {
 		return nil, err
 	}
+	r.lease = journal.Lease{Owner: e.owner, Token: 1}
 	first, err := r.start(ctx)
 	if err != nil {
 		return nil, err
 	}
 	begun = true
-	go r.carry(first)
+	e.spawn(func() { r.carry(first) })
 	return r, nil
+}
+
+func (e *Engine) env(r *run) engine.Env {
+	return engine.Env{Log: e.log, Watch: r.feed.delta, Clock: e.clock, Jitter: e.jitter}
 }
 
 // admit takes a run in, unless its id or its session is in use: the runs of a
@@ -126,6 +213,8 @@ func (e *Engine) admit(r *run) error {
 	switch {
 	case e.closed:
 		return &kernel.Error{Code: kernel.CodeCancelled, Message: "the engine is closed"}
+	case e.leaving:
+		return &kernel.Error{Code: kernel.CodeCancelled, Message: "the engine hands its runs back"}
 	case e.runs[r.id] != nil:
 		return &kernel.Error{Code: kernel.CodeConflict, Message: "a run with this id is under way"}
 	case e.sessions[r.session()] != nil:
@@ -133,10 +222,14 @@ func (e *Engine) admit(r *run) error {
 	}
 	e.runs[r.id] = r
 	e.sessions[r.session()] = r
+	delete(e.parked, r.id)
+	r.feed.drive()
 	e.wg.Add(1)
+	e.keepUp()
 	return nil
 }
 
+// forget lets a run go that this process does not drive any more.
 func (e *Engine) forget(r *run) {
 	e.mu.Lock()
 	delete(e.runs, r.id)
@@ -150,47 +243,30 @@ func (e *Engine) live(id string) *run {
 	return e.runs[id]
 }
 
-// sessionHistory is what the session's earlier runs left, oldest first. A
+// sessionHistory is what the session's runs before h left, oldest first. A
 // session belongs to one tenant and user: the same id under another identity is
 // another session.
-func (e *Engine) sessionHistory(ctx context.Context, s *engine.Start) ([]kernel.Message, error) {
-	heads, err := e.journal.Heads(ctx, journal.Query{
-		Owner:   &journal.Owner{Tenant: s.Tenant, User: s.User},
-		Session: s.Session,
-	})
+func (e *Engine) sessionHistory(ctx context.Context, h *journal.Head) ([]kernel.Message, error) {
+	owner := h.Owner()
+	heads, err := e.journal.Heads(ctx, journal.Query{Owner: &owner, Session: h.Session})
 	if err != nil || len(heads) == 0 {
 		return nil, err
 	}
 	slices.Reverse(heads)
 	var prior []kernel.Message
-	for _, h := range heads {
-		replay := engine.NewReplay(h.Run, prior)
+	for _, earlier := range heads {
+		if earlier.Run == h.Run {
+			break
+		}
+		replay := engine.NewReplay(earlier.Run, prior)
 		if err := replay.Read(ctx, e.journal); err != nil {
 			return nil, err
 		}
 		replay.History.Close()
 		messages := replay.History.Messages()
-		prior = append(prior, prompt.Qualify(messages[len(prior):], h.Run)...)
+		prior = append(prior, prompt.Qualify(messages[len(prior):], earlier.Run)...)
 	}
 	return prior, nil
-}
-
-// Signal delivers a wish: see engine.Engine.
-func (e *Engine) Signal(ctx context.Context, id string, sig engine.Signal) error {
-	if sig.Kind != engine.SignalCancel {
-		return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the only signal is cancel"}
-	}
-	if r := e.live(id); r != nil {
-		return r.signal(&sig)
-	}
-	head, err := e.journal.Head(ctx, id)
-	if err != nil {
-		return err
-	}
-	if head.State == journal.Stopped {
-		return stopped()
-	}
-	return &kernel.Error{Code: kernel.CodeNotFound, Message: "this process does not drive the run"}
 }
 
 // Get reads a run: see engine.Engine. Its history is that of the run alone.
@@ -204,13 +280,14 @@ func (e *Engine) List(ctx context.Context, q journal.Query) ([]journal.Head, err
 }
 
 // Close cancels the runs under way, waits for them to stop, and refuses new
-// ones. The journal stays open.
+// ones. Runs that wait for people go on waiting. The journal stays open.
 func (e *Engine) Close() error {
 	for _, r := range e.shut() {
 		// One that has stopped by now is what was wanted.
-		go func() { _ = r.signal(&engine.Signal{Kind: engine.SignalCancel, Reason: "the engine was closed"}) }()
+		e.spawn(func() { _ = r.signal(&engine.Signal{Kind: engine.SignalCancel, Reason: "the engine was closed"}) })
 	}
 	e.wg.Wait()
+	e.rounds.end()
 	return nil
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"iter"
 	"sync"
+	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 )
@@ -15,11 +17,14 @@ const maxDeltas = 256
 
 // feed tells watchers that something was committed, and passes deltas on.
 type feed struct {
+	id    string
+	users int // whoever drives or watches the run; guarded by the engine's lock
+
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change; nil: nobody waits for it
-	ended   bool
-	lost    error // why the run's stop is not among the records
-	seq     int64 // of the last committed record
+	driven  bool          // by this process
+	lost    error         // why what came of the run is not among the records
+	seq     int64         // of the last committed record
 	deltas  map[chan delta]struct{}
 }
 
@@ -44,27 +49,59 @@ func (f *feed) change() {
 	}
 }
 
-// end says that nothing will be committed any more, and why the run's stop was
-// not, if it was not.
-func (f *feed) end(lost *kernel.Error) {
+// drive says that this process drives the run now.
+func (f *feed) drive() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ended = true
+	f.driven = true
+}
+
+// rest says that this process drives the run no more, and why what came of it
+// is not journaled, if it is not.
+func (f *feed) rest(lost *kernel.Error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.driven = false
 	if lost != nil {
 		f.lost = lost
 	}
 	f.change()
 }
 
-// state returns what is closed at the next change, and whether there will be
-// none.
-func (f *feed) state() (changed <-chan struct{}, ended bool, lost error) {
+// state returns what is closed at the next change, and how the run stands.
+func (f *feed) state() (changed <-chan struct{}, driven bool, lost error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.changed == nil {
 		f.changed = make(chan struct{})
 	}
-	return f.changed, f.ended, f.lost
+	return f.changed, f.driven, f.lost
+}
+
+// feedOf returns the feed of a run for one more user, who drops it.
+func (e *Engine) feedOf(id string) *feed {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f := e.feeds[id]
+	if f == nil {
+		f = &feed{id: id}
+		e.feeds[id] = f
+	}
+	f.users++
+	return f
+}
+
+// drop lets a feed go. One that says why a run was lost stays: a watcher who
+// comes later has nowhere else to learn it.
+func (e *Engine) drop(f *feed) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if f.users--; f.users > 0 {
+		return
+	}
+	if _, _, lost := f.state(); lost == nil {
+		delete(e.feeds, f.id)
+	}
 }
 
 func (f *feed) delta(d model.Delta) {
@@ -94,7 +131,8 @@ func (f *feed) subscribe() (ch chan delta, cancel func()) {
 }
 
 // Watch yields a run's records and deltas: see engine.Engine. For a run that
-// this process does not drive it ends with the last record there is.
+// nobody drives, and that does not wait for people, it ends with the last
+// record there is.
 func (e *Engine) Watch(ctx context.Context, id string, after int64) iter.Seq2[engine.Update, error] {
 	return func(yield func(engine.Update, error) bool) {
 		w := watcher{e: e, id: id, after: after, replay: engine.NewReplay(id, nil), yield: yield}
@@ -111,33 +149,62 @@ type watcher struct {
 	replay *engine.Replay
 	deltas <-chan delta
 	held   *delta // taken from deltas, not yet passed on
+	told   int64  // the record at which the watcher was told that the run waits
 	yield  func(engine.Update, error) bool
 }
 
 func (w *watcher) watch(ctx context.Context) error {
-	f := &feed{ended: true}
-	if r := w.e.live(w.id); r != nil {
-		f = r.feed
-	}
+	f := w.e.feedOf(w.id)
+	defer w.e.drop(f)
 	deltas, cancel := f.subscribe()
 	defer cancel()
 	w.deltas = deltas
 	for {
-		changed, ended, lost := f.state()
+		changed, driven, lost := f.state()
 		if on, err := w.records(ctx); !on || err != nil {
 			return err
 		}
-		if ended {
+		if lost != nil && !driven {
 			return lost
 		}
-		if on, err := w.pause(ctx, changed); !on || err != nil {
+		if !driven {
+			if on, err := w.undriven(ctx); !on || err != nil {
+				return err
+			}
+		}
+		if on, err := w.pause(ctx, changed, driven); !on || err != nil {
 			return err
 		}
 	}
 }
 
-// pause passes deltas on until something was committed.
-func (w *watcher) pause(ctx context.Context, changed <-chan struct{}) (on bool, err error) {
+// undriven looks at a run that this process does not drive. It reports whether
+// to go on.
+func (w *watcher) undriven(ctx context.Context) (on bool, err error) {
+	head, err := w.e.journal.Head(ctx, w.id)
+	if err != nil || head.LastSeq > w.replay.Seq { // there is more to read
+		return err == nil, err
+	}
+	held := head.Lease.Held(w.e.clock.Now())
+	if head.State != journal.Waiting || held {
+		return held, nil
+	}
+	if wait, waits := w.replay.State.Waiting(); waits && w.told < head.LastSeq {
+		w.told = head.LastSeq
+		return w.yield(engine.Update{Waiting: &wait}, nil), nil
+	}
+	return true, nil
+}
+
+// pause passes deltas on until something was committed, or it is time to look
+// whether another process has.
+func (w *watcher) pause(ctx context.Context, changed <-chan struct{}, driven bool) (on bool, err error) {
+	var look <-chan time.Time
+	if !driven {
+		timer := time.NewTimer(w.e.poll)
+		defer timer.Stop()
+		look = timer.C
+	}
 	for {
 		if !w.passDeltas(w.replay.Seq + 1) {
 			return false, nil
@@ -149,6 +216,8 @@ func (w *watcher) pause(ctx context.Context, changed <-chan struct{}) (on bool, 
 		case d := <-w.deltas:
 			w.held = &d
 		case <-changed:
+			return true, nil
+		case <-look:
 			return true, nil
 		case <-ctx.Done():
 			return false, ctx.Err()

@@ -1,0 +1,93 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// abandon lets go of a run that another process drives by now. What is under
+// way here is ended; what comes of it is nowhere recorded.
+func (r *run) abandon(cause error) {
+	r.eng.log.Warn("run lost to another process", "run", r.id, "error", cause)
+	var e *kernel.Error
+	if !errors.As(cause, &e) {
+		e = &kernel.Error{Code: kernel.CodeLeaseLost, Message: cause.Error()}
+	}
+	r.lost = e
+	r.close()
+}
+
+// release lets go of a run that waits, whose lease was kept for someone who
+// was asked here.
+func (r *run) release() {
+	err := r.eng.journal.Release(context.Background(), r.id, r.lease)
+	if err != nil {
+		r.eng.log.Warn("lease not given back", "run", r.id, "error", err) // it ends by itself
+	}
+	r.parked = true
+	r.close()
+}
+
+// ifStillMine runs a tool only while the lease says that nobody else can have
+// taken the run over: a process that was held up asks first.
+func (r *run) ifStillMine(task engine.Task) engine.Task {
+	until := r.lease.Until
+	return func(ctx context.Context, instead engine.Report) (kernel.Event, engine.Content) {
+		if !r.eng.clock.Now().Before(until) {
+			lost, err := r.eng.renew([]string{r.id})
+			if err != nil || len(lost) > 0 {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				if !r.closed {
+					r.abandon(&kernel.Error{Code: kernel.CodeLeaseLost, Message: "run " + r.id + " was taken over before a call began, which was not run", Err: err})
+				}
+				return nil, engine.Content{}
+			}
+		}
+		return task(ctx, instead)
+	}
+}
+
+func (e *Engine) renew(ids []string) (lost []string, err error) {
+	return e.journal.Renew(context.Background(), e.owner, ids, e.clock.Now().UTC().Add(e.lease))
+}
+
+// beat renews the leases of the runs under way.
+func (e *Engine) beat() {
+	e.mu.Lock()
+	ids := slices.Sorted(maps.Keys(e.runs))
+	e.mu.Unlock()
+	if len(ids) == 0 {
+		return
+	}
+	lost, err := e.renew(ids)
+	if err != nil {
+		e.log.Warn("leases not renewed", "error", err) // each append tries again
+		return
+	}
+	for _, id := range lost {
+		r := e.live(id)
+		if r == nil {
+			continue
+		}
+		r.mu.Lock()
+		// A run that was parked or stopped in the meantime gave its lease back
+		// itself, and one that has not appended yet has none.
+		if !r.closed && r.head.LastSeq > 0 && r.stillNotMine() {
+			r.abandon(&kernel.Error{Code: kernel.CodeLeaseLost, Message: "run " + id + " is driven by another process now"})
+		}
+		r.mu.Unlock()
+	}
+}
+
+// stillNotMine looks once more, now that nothing of the run is under way.
+func (r *run) stillNotMine() bool {
+	head, err := r.eng.journal.Head(context.Background(), r.id)
+	return err == nil && (head.Lease.Owner != r.lease.Owner || head.Lease.Token != r.lease.Token)
+}
+

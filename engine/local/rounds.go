@@ -1,0 +1,106 @@
+package local
+
+import (
+	"context"
+	"sync"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
+)
+
+// rounds are what an engine looks after from time to time while it has runs: it
+// renews their leases, and takes up what other processes have recorded. They
+// are timers, and no goroutine waits for them.
+type rounds struct {
+	mu    sync.Mutex
+	beat  engine.Timer // nil: not set
+	poll  engine.Timer
+	seen  int64 // journal.Changes at the last look
+	ended bool
+}
+
+// keepUp sets the timers that are not set. The engine is locked.
+func (e *Engine) keepUp() {
+	e.rounds.mu.Lock()
+	defer e.rounds.mu.Unlock()
+	if e.rounds.ended {
+		return
+	}
+	if e.rounds.beat == nil {
+		e.rounds.beat = e.clock.AfterFunc(e.lease/3, e.onBeat)
+	}
+	if e.rounds.poll == nil {
+		e.rounds.poll = e.clock.AfterFunc(e.poll, e.onPoll)
+	}
+}
+
+func (r *rounds) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	for _, t := range []engine.Timer{r.beat, r.poll} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+}
+
+func (e *Engine) onBeat() {
+	e.beat()
+	e.again(func(r *rounds) { r.beat = nil })
+}
+
+func (e *Engine) onPoll() {
+	e.look()
+	e.again(func(r *rounds) { r.poll = nil })
+}
+
+// again sets a timer anew, while there is something to look after.
+func (e *Engine) again(fired func(*rounds)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.rounds.mu.Lock()
+	fired(&e.rounds)
+	e.rounds.mu.Unlock()
+	if len(e.runs) > 0 || len(e.parked) > 0 {
+		e.keepUp()
+	}
+}
+
+// look takes up what others have recorded for the runs of this process, and
+// those of its parked runs that are due.
+func (e *Engine) look() {
+	ctx := context.Background()
+	changes, err := e.journal.Changes(ctx)
+	if err != nil {
+		return
+	}
+	e.rounds.mu.Lock()
+	changed := changes != e.rounds.seen
+	e.rounds.seen = changes
+	e.rounds.mu.Unlock()
+	if changed {
+		heads, err := e.journal.Heads(ctx, journal.Query{Signalled: true})
+		if err != nil {
+			return
+		}
+		for i := range heads {
+			e.wake(ctx, heads[i].Run)
+		}
+	}
+	e.mu.Lock()
+	parked := len(e.parked) > 0
+	e.mu.Unlock()
+	if !parked {
+		return
+	}
+	ready, err := e.journal.Ready(ctx, e.clock.Now().UTC(), 0)
+	if err != nil {
+		return
+	}
+	for i := range ready {
+		if e.mayTakeUp(ready[i].Run) && e.live(ready[i].Run) == nil {
+			e.wake(ctx, ready[i].Run)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// Signal delivers a wish: see engine.Engine.
+func (e *Engine) Signal(ctx context.Context, id string, sig engine.Signal) error {
+	if sig.ID == "" {
+		sig.ID = "sig_" + ulid.Make().String()
+	}
+	switch sig.Kind {
+	case engine.SignalCancel:
+		return e.cancel(ctx, id, &sig)
+	case engine.SignalApprove, engine.SignalRefuse:
+		a, err := e.journal.Decide(ctx, journal.Vote{
+			ID: sig.ID, Approval: sig.Approval, By: sig.By, Approve: sig.Kind == engine.SignalApprove,
+			Reason: kernel.Clip(sig.Reason, 2000), Hash: sig.Hash, At: e.clock.Now().UTC(),
+		})
+		if err != nil {
+			return err
+		}
+		e.wake(ctx, a.Run)
+		return nil
+	case engine.SignalResolve:
+		f, err := e.journal.Resolve(ctx, journal.Resolution{
+			ID: sig.ID, Effect: sig.Effect, As: sig.As, By: sig.By, Note: sig.Reason,
+			Evidence: sig.Evidence, Result: sig.Result, At: e.clock.Now().UTC(),
+		})
+		if err != nil {
+			return err
+		}
+		e.wake(ctx, f.Run)
+		return nil
+	case engine.SignalSay:
+		return e.say(ctx, id, &sig)
+	}
+	return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "a signal is cancel, approve, refuse, resolve or say"}
+}
+
+// cancel ends a run that is driven here at once; its event is the record. Any
+// other run is sent the wish.
+func (e *Engine) cancel(ctx context.Context, id string, sig *engine.Signal) error {
+	if r := e.live(id); r != nil {
+		if err := r.signal(sig); kernel.CodeOf(err) != kernel.CodeRunStopped {
+			return err
+		}
+	}
+	payload, _ := json.Marshal(wish{Reason: kernel.Clip(sig.Reason, 2000)})
+	return e.send(ctx, id, sig, payload)
+}
+
+// maxSaid bounds what is said, in bytes.
+const maxSaid = 1 << 20
+
+func (e *Engine) say(ctx context.Context, id string, sig *engine.Signal) error {
+	if strings.TrimSpace(sig.Text) == "" || !utf8.ValidString(sig.Text) || len(sig.Text) > maxSaid {
+		return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "what is said is text of at most 1 MiB, and not blank"}
+	}
+	payload, err := json.Marshal(wish{Text: sig.Text})
+	if err != nil {
+		return err
+	}
+	return e.send(ctx, id, sig, payload)
+}
+
+// wish is the payload of a cancel or a say.
+type wish struct {
+	Reason string `json:"reason,omitempty"`
+	Text   string `json:"text,omitempty"`
+}
+
+func (e *Engine) send(ctx context.Context, id string, sig *engine.Signal, payload []byte) error {
+	_, err := e.journal.Send(ctx, journal.Signal{
+		ID: sig.ID, Run: id, Kind: journal.SignalKind(sig.Kind), By: kernel.Clip(sig.By, 200),
+		At: e.clock.Now().UTC(), Payload: payload,
+	})
+	if err == nil {
+		e.wake(ctx, id)
+	}
+	return err
+}
+
+// wake lets a run that is driven or parked here look at its signals. It was
+// recorded before, so that whatever fails here delays it at most.
+func (e *Engine) wake(ctx context.Context, id string) {
+	if r := e.live(id); r != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !r.closed {
+			r.goOn(r.listen())
+			return
+		}
+	}
+	if e.mayTakeUp(id) {
+		if err := e.takeUp(context.WithoutCancel(ctx), id); err != nil {
+			e.log.Warn("run not taken up", "run", id, "error", err)
+		}
+	}
+}
+
+// listen takes up the signals that wait for the run, and lets go of one that
+// nobody can be asked about here any more.
+func (r *run) listen() *work {
+	if w := r.step(r.hear); w != nil || r.closed {
+		return w
+	}
+	if r.head.State == journal.Waiting && !r.asking() {
+		r.release()
+	}
+	return nil
+}
+
+// hear applies the signals that wait for the run.
+func (r *run) hear() error {
+	signals, err := r.signals()
+	if err != nil {
+		return err
+	}
+	for i := range signals {
+		if err := r.obey(&signals[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) signals() (s []journal.Signal, err error) {
+	defer r.containJournal(&err)
+	return r.eng.journal.Signals(context.Background(), r.id)
+}
+
+// obey applies one signal. One that says nothing any more, or cannot be read,
+// is taken up all the same: nothing is gained by looking at it again.
+func (r *run) obey(s *journal.Signal) error {
+	event, content, err := r.eventOf(s)
+	if err != nil {
+		return err
+	}
+	if event != nil {
+		err = r.take(event, content)
+		if kernel.CodeOf(err) == kernel.CodeInvalidEvent {
+			r.eng.log.Error("signal not usable", "run", r.id, "signal", s.ID, "error", err)
+			err = r.distrust(s, event)
+		}
+	}
+	r.batch.applied = append(r.batch.applied, s.Number)
+	return err
+}
+
+func (r *run) eventOf(s *journal.Signal) (kernel.Event, engine.Content, error) {
+	ctx := context.Background()
+	switch s.Kind {
+	case journal.SignalCancel:
+		var w wish
+		_ = json.Unmarshal(s.Payload, &w) // without a reason it is a cancel too
+		return kernel.Cancelled{At: r.now(), By: s.By, Reason: w.Reason}, engine.Content{}, nil
+	case journal.SignalSay:
+		var w wish
+		if json.Unmarshal(s.Payload, &w) != nil || w.Text == "" {
+			return nil, engine.Content{}, nil
+		}
+		return kernel.UserSaid{At: r.now(), By: s.By, Signal: s.ID, Size: len(w.Text)}, engine.Content{Said: &engine.Said{Text: w.Text}}, nil
+	case journal.SignalApprove, journal.SignalRefuse:
+		var d journal.Decision
+		if json.Unmarshal(s.Payload, &d) != nil {
+			return nil, engine.Content{}, nil
+		}
+		a, err := r.eng.journal.Approval(ctx, d.Approval)
+		if err != nil {
+			return nil, engine.Content{}, err
+		}
+		return engine.Decided(r.now(), &a, &d, s.Kind == journal.SignalApprove), engine.Content{}, nil
+	case journal.SignalResolve:
+		var d journal.Resolved
+		if json.Unmarshal(s.Payload, &d) != nil {
+			return nil, engine.Content{}, nil
+		}
+		f, err := r.eng.journal.Effect(ctx, d.Effect)
+		if err != nil {
+			return nil, engine.Content{}, err
+		}
+		event, content := engine.Resolved(r.now(), &f, &d, s.By)
+		return event, content, nil
+	}
+	return nil, engine.Content{}, nil
+}
+
+// distrust refuses the call of an approval whose content is not the call's.
+func (r *run) distrust(s *journal.Signal, e kernel.Event) error {
+	d, ok := e.(kernel.ApprovalDecided)
+	if !ok {
+		return nil
+	}
+	for i := range r.x.State.Batch {
+		if c := &r.x.State.Batch[i]; c.Call.ID == d.Call {
+			d.Approved, d.Reason, d.Digest = false, "what was approved is not this call", kernel.CallDigest(c.Call)
+		}
+	}
+	err := r.take(d, engine.Content{})
+	return errors.Join(err)
+}
+
+// askHere asks the agent's own approver. What it says is a vote like any other.
+func (r *run) askHere(c kernel.AskHuman) engine.Task {
+	return func(ctx context.Context, instead engine.Report) (kernel.Event, engine.Content) {
+		vote, decided := r.x.Ask(ctx, &c, func() { instead(nil, engine.Content{}) })
+		if decided {
+			if _, err := r.eng.journal.Decide(context.WithoutCancel(ctx), vote); err != nil {
+				r.eng.log.Warn("vote not counted", "run", r.id, "approval", vote.Approval, "error", err)
+			}
+		}
+		return nil, engine.Content{}
+	}
+}
+
+// asking reports whether somebody is being asked here.
+func (r *run) asking() bool {
+	for i := range r.x.State.Batch {
+		if c := &r.x.State.Batch[i]; c.Stage == kernel.StageAsking {
+			if _, out := r.out[c.Cmd]; out {
+				return true
+			}
+		}
+	}
+	return false
+}

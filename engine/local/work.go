@@ -1,0 +1,344 @@
+package local
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// Workload is what Work drives.
+type Workload struct {
+	// Once ends Work when nothing can go on any more: runs that wait for people,
+	// and those that another process drives, are left.
+	Once bool
+	// Taken is told of each run that is taken over, and Left of each that could
+	// not be: it stays as it is, and is not tried again before its head has
+	// changed. nil: nobody.
+	Taken func(journal.Head)
+	Left  func(journal.Head, error)
+}
+
+// maxAtOnce bounds how many runs Work drives at the same time.
+const maxAtOnce = 256
+
+// Work takes over whatever can go on: runs whose process is gone, and runs that
+// waited and have been decided on or are due. It needs Config.Agents. The end
+// of ctx ends it: runs are then handed back where they can be cut without
+// loss, and after a grace wherever they are; no run is cancelled by that. The
+// engine begins nothing any more then. An error is the journal's.
+func (e *Engine) Work(ctx context.Context, w Workload) error {
+	if e.agents == nil {
+		return &kernel.Error{Code: kernel.CodeConfiguration, Message: "an engine needs to be told how to make agents before it can take runs over"}
+	}
+	shift := &shift{e: e, w: w, left: map[string]int64{}}
+	for {
+		more, err := shift.round(ctx)
+		if err != nil || ctx.Err() != nil {
+			e.handBack()
+			return err
+		}
+		if more {
+			continue
+		}
+		wait, on := shift.pause()
+		if !on {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-wait:
+		}
+	}
+}
+
+// shift is one Work.
+type shift struct {
+	e    *Engine
+	w    Workload
+	left map[string]int64 // runs that could not be taken over, by their last record
+	late map[string]time.Time
+}
+
+// round takes over what is ready. It reports whether to look again at once.
+func (s *shift) round(ctx context.Context) (more bool, err error) {
+	heads, err := s.e.journal.Ready(ctx, s.e.clock.Now().UTC(), 0)
+	if err != nil {
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		return false, err
+	}
+	for i := range heads {
+		h := &heads[i]
+		if ctx.Err() != nil || s.e.count() >= maxAtOnce {
+			return false, nil
+		}
+		if at, tried := s.left[h.Run]; tried && at == h.LastSeq+int64(h.Pending)<<32 || s.e.live(h.Run) != nil {
+			continue
+		}
+		if err := s.e.takeUp(ctx, h.Run); err != nil {
+			if kernel.CodeOf(err) == kernel.CodeConflict {
+				continue // someone else was faster
+			}
+			s.left[h.Run] = h.LastSeq + int64(h.Pending)<<32
+			if s.w.Left != nil {
+				s.w.Left(*h, err)
+			}
+			continue
+		}
+		more = true
+		if s.w.Taken != nil {
+			s.w.Taken(*h)
+		}
+	}
+	return more, nil
+}
+
+// pause returns what to wait for before the next round, and whether there is to
+// be one.
+func (s *shift) pause() (wait <-chan struct{}, on bool) {
+	done := make(chan struct{})
+	if s.w.Once {
+		if r := s.e.any(); r != nil {
+			return r.done, true
+		}
+		until, held := s.heldByOthers()
+		if !held {
+			return nil, false
+		}
+		s.e.clock.AfterFunc(max(until.Sub(s.e.clock.Now()), time.Millisecond), func() { close(done) })
+		return done, true
+	}
+	s.e.clock.AfterFunc(s.e.poll, func() { close(done) })
+	return done, true
+}
+
+// heldByOthers reports when the next lease of a run ends whose process may be
+// gone. One that is renewed in the meantime is driven by somebody, and is not
+// waited for.
+func (s *shift) heldByOthers() (until time.Time, held bool) {
+	heads, err := s.e.journal.Heads(context.Background(), journal.Query{State: journal.Running})
+	if err != nil {
+		return until, false
+	}
+	seen := map[string]time.Time{}
+	now := s.e.clock.Now()
+	for i := range heads {
+		h := &heads[i]
+		if !h.Lease.Held(now) {
+			continue
+		}
+		before, known := s.late[h.Run]
+		if known && before.Before(h.Lease.Until) {
+			seen[h.Run] = before // renewed since: it is driven
+			continue
+		}
+		seen[h.Run] = h.Lease.Until
+		if !held || h.Lease.Until.Before(until) {
+			until, held = h.Lease.Until, true
+		}
+	}
+	s.late = seen
+	return until, held
+}
+
+func (e *Engine) count() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.runs)
+}
+
+// any returns a run that is under way.
+func (e *Engine) any() *run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.runs {
+		return r
+	}
+	return nil
+}
+
+// mayTakeUp reports whether this process can go on with a run: it works, or it
+// parked the run itself.
+func (e *Engine) mayTakeUp(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, parked := e.parked[id]
+	return parked && !e.closed && !e.leaving
+}
+
+// park remembers a run that waits for people, and its agent.
+func (e *Engine) park(r *run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closed && !e.leaving {
+		e.parked[r.id] = r.agent
+		e.keepUp()
+	}
+}
+
+// takeUp goes on with a run from its journal. CONFLICT when somebody else
+// drives it.
+func (e *Engine) takeUp(ctx context.Context, id string) error {
+	now := e.clock.Now().UTC()
+	lease, err := e.journal.Acquire(ctx, id, e.owner, now, now.Add(e.lease))
+	if err != nil {
+		return err
+	}
+	if err := e.goOnWith(ctx, id, lease); err != nil {
+		if e.live(id) == nil {
+			_ = e.journal.Release(context.WithoutCancel(ctx), id, lease) // or it ends by itself
+		}
+		return err
+	}
+	return nil
+}
+
+func (e *Engine) goOnWith(ctx context.Context, id string, lease journal.Lease) error {
+	stored, err := engine.ReadStored(ctx, e.journal, id)
+	if err != nil {
+		return err
+	}
+	signals, err := e.journal.Signals(ctx, id)
+	if err != nil {
+		return err
+	}
+	cancels := false
+	for i := range signals {
+		cancels = cancels || signals[i].Kind == journal.SignalCancel
+	}
+	agent, err := e.agentOf(ctx, stored, cancels)
+	if err != nil {
+		return err
+	}
+	prior, err := e.sessionHistory(ctx, &stored.Head)
+	if err != nil {
+		return err
+	}
+	r := e.newRun(stored.Head, agent)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lease = lease
+	if r.x, err = engine.Resume(e.env(r), agent, stored, prior); err != nil {
+		e.drop(r.feed)
+		return err
+	}
+	if err := e.admit(r); err != nil {
+		e.drop(r.feed)
+		return err
+	}
+	r.base = r.x.Mark()
+	r.goOn(r.step(func() error { return r.resume(cancels) }))
+	return nil
+}
+
+// agentOf is the agent that goes on with a run: the one that it began with, or
+// one made from what it began with. A run that is cancelled needs none.
+func (e *Engine) agentOf(ctx context.Context, s *engine.Stored, cancels bool) (*engine.Agent, error) {
+	e.mu.Lock()
+	agent := e.parked[s.Head.Run]
+	e.mu.Unlock()
+	switch {
+	case agent != nil || cancels && e.agents == nil:
+		return agent, nil
+	case e.agents == nil:
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "this process does not know the agent of run " + s.Head.Run}
+	}
+	agent, err := e.agents(ctx, s)
+	switch {
+	case err != nil && cancels:
+		return nil, nil
+	case err == nil && agent == nil:
+		err = &kernel.Error{Code: kernel.CodeConfiguration, Message: "there is no agent for run " + s.Head.Run}
+	}
+	return agent, err
+}
+
+// resume applies the take-over and the signals that wait. A cancel comes first:
+// then nothing that was outstanding begins again.
+func (r *run) resume(cancels bool) error {
+	if cancels {
+		if err := r.hear(); err != nil {
+			return err
+		}
+	}
+	if err := r.take(kernel.Resumed{At: r.now(), By: kernel.Clip(r.eng.owner, 200)}, engine.Content{}); err != nil {
+		return err
+	}
+	if cancels {
+		return nil
+	}
+	return r.hear()
+}
+
+// handBackGrace is how long runs have to come to a place where they can be cut
+// without loss.
+const handBackGrace = 10 * time.Second
+
+// handBack lets every run go that this process drives, without ending it.
+func (e *Engine) handBack() {
+	e.mu.Lock()
+	e.leaving = true
+	runs := make([]*run, 0, len(e.runs))
+	for _, r := range e.runs {
+		runs = append(runs, r)
+	}
+	e.mu.Unlock()
+	late := make(chan struct{})
+	timer := e.clock.AfterFunc(handBackGrace, func() { close(late) })
+	defer timer.Stop()
+	var all sync.WaitGroup
+	for _, r := range runs {
+		r.mu.Lock()
+		if !r.closed && r.leaves() {
+			r.handBack()
+		}
+		r.mu.Unlock()
+		all.Go(func() {
+			select {
+			case <-r.done:
+			case <-late:
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				if !r.closed {
+					r.handBack()
+				}
+			}
+		})
+	}
+	all.Wait()
+	e.rounds.end()
+}
+
+// handBack lets the run go as it is: whoever takes it over finds out what
+// became of what was under way.
+func (r *run) handBack() {
+	if err := r.eng.journal.Release(context.Background(), r.id, r.lease); err != nil {
+		r.eng.log.Warn("lease not given back", "run", r.id, "error", err) // it ends by itself
+	}
+	r.close()
+}
+
+func (e *Engine) isLeaving() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.leaving
+}
+
+// leaves reports whether the run is handed back now: nothing is under way that
+// would be lost.
+func (r *run) leaves() bool {
+	if !r.eng.isLeaving() {
+		return false
+	}
+	for _, o := range r.out {
+		if o.ctx != nil {
+			return false
+		}
+	}
+	return true
+}
