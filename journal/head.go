@@ -74,7 +74,8 @@ type Query struct {
 	User    string
 	Session string
 	State   State
-	// Signalled selects the runs that have signals which were not taken up.
+	// Signalled selects the runs that have not stopped and have signals which
+	// were not taken up.
 	Signalled bool
 	Limit     int // 0: all
 }
