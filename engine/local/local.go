@@ -72,7 +72,8 @@ type Engine struct {
 	parked   map[string]*engine.Agent
 	feeds    map[string]*feed // of runs that are under way or watched
 	closed   bool
-	leaving  bool // no run begins anything new: see Work
+	leaving  bool               // no run begins anything new: see Work
+	taken    func(journal.Head) // told by Work's wish of each run that is taken up; nil: nobody
 	wg       sync.WaitGroup
 	rounds   rounds
 }

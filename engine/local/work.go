@@ -15,9 +15,12 @@ type Workload struct {
 	// Once ends Work when nothing can go on any more: runs that wait for people,
 	// and those that another process drives, are left.
 	Once bool
-	// Taken is told of each run that is taken over, and Left of each that could
-	// not be: it stays as it is, and is not tried again before its head has
-	// changed. nil: nobody.
+	// Only selects the runs that are driven; nil: all.
+	Only func(journal.Head) bool
+	// Taken is told of each run that is taken up, as it stood before: from
+	// another process, or since it need not wait any more. Left is told of each
+	// that could not be: it stays as it is, and is not tried again before its head
+	// has changed. nil: nobody. Both return soon, and may be called at once.
 	Taken func(journal.Head)
 	Left  func(journal.Head, error)
 }
@@ -34,6 +37,9 @@ func (e *Engine) Work(ctx context.Context, w Workload) error {
 	if e.agents == nil {
 		return &kernel.Error{Code: kernel.CodeConfiguration, Message: "an engine needs to be told how to make agents before it can take runs over"}
 	}
+	e.mu.Lock()
+	e.taken = w.Taken
+	e.mu.Unlock()
 	shift := &shift{e: e, w: w, left: map[string]int64{}}
 	for {
 		more, err := shift.round(ctx)
@@ -77,7 +83,7 @@ func (s *shift) round(ctx context.Context) (more bool, err error) {
 		if ctx.Err() != nil || s.e.count() >= maxAtOnce {
 			return false, nil
 		}
-		if at, tried := s.left[h.Run]; tried && at == h.LastSeq+int64(h.Pending)<<32 || s.e.live(h.Run) != nil {
+		if at, tried := s.left[h.Run]; tried && at == h.LastSeq+int64(h.Pending)<<32 || s.e.live(h.Run) != nil || !s.wants(h) {
 			continue
 		}
 		if err := s.e.takeUp(ctx, h.Run); err != nil {
@@ -91,12 +97,11 @@ func (s *shift) round(ctx context.Context) (more bool, err error) {
 			continue
 		}
 		more = true
-		if s.w.Taken != nil {
-			s.w.Taken(*h)
-		}
 	}
 	return more, nil
 }
+
+func (s *shift) wants(h *journal.Head) bool { return s.w.Only == nil || s.w.Only(*h) }
 
 // pause returns what to wait for before the next round, and whether there is to
 // be one.
@@ -129,7 +134,7 @@ func (s *shift) heldByOthers() (until time.Time, held bool) {
 	now := s.e.clock.Now()
 	for i := range heads {
 		h := &heads[i]
-		if !h.Lease.Held(now) {
+		if !h.Lease.Held(now) || !s.wants(h) {
 			continue
 		}
 		before, known := s.late[h.Run]
@@ -189,20 +194,27 @@ func (e *Engine) takeUp(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := e.goOnWith(ctx, id, lease); err != nil {
+	stored, err := engine.ReadStored(ctx, e.journal, id)
+	if err == nil {
+		err = e.goOnWith(ctx, stored, lease)
+	}
+	if err != nil {
 		if e.live(id) == nil {
 			_ = e.journal.Release(context.WithoutCancel(ctx), id, lease) // or it ends by itself
 		}
 		return err
 	}
+	e.mu.Lock()
+	taken := e.taken
+	e.mu.Unlock()
+	if taken != nil {
+		taken(stored.Head)
+	}
 	return nil
 }
 
-func (e *Engine) goOnWith(ctx context.Context, id string, lease journal.Lease) error {
-	stored, err := engine.ReadStored(ctx, e.journal, id)
-	if err != nil {
-		return err
-	}
+func (e *Engine) goOnWith(ctx context.Context, stored *engine.Stored, lease journal.Lease) error {
+	id := stored.Head.Run
 	signals, err := e.journal.Signals(ctx, id)
 	if err != nil {
 		return err
