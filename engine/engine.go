@@ -96,11 +96,11 @@ type Update struct {
 	// private reasoning: what the model was told of a call that did not run is
 	// in no other place.
 	Committed []kernel.Message
-	Delta     string          // text only; may be lost
+	Delta     string // text only; may be lost
 	// Waiting says that the run waits for people and nobody drives it: it goes
 	// on when they have decided. With nothing else.
 	Waiting *kernel.Wait
-	Outcome   *kernel.Outcome // with the record that stopped the run
+	Outcome *kernel.Outcome // with the record that stopped the run
 }
 
 // Run is a run as the journal has it. History is the run's own part of its

@@ -90,4 +90,3 @@ func (r *run) stillNotMine() bool {
 	head, err := r.eng.journal.Head(context.Background(), r.id)
 	return err == nil && (head.Lease.Owner != r.lease.Owner || head.Lease.Token != r.lease.Token)
 }
-

@@ -4,12 +4,9 @@ package local
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -100,7 +97,7 @@ func New(c Config) (*Engine, error) {
 		e.poll = DefaultPoll
 	}
 	if e.owner == "" {
-		e.owner = processName()
+		e.owner = ownerName()
 	}
 	if e.clock == nil {
 		e.clock = engine.SystemClock{}
@@ -109,17 +106,6 @@ func New(c Config) (*Engine, error) {
 		e.spawn = func(f func()) { go f() }
 	}
 	return e, nil
-}
-
-// processName tells people which process it is, and is no other's.
-func processName() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown host"
-	}
-	var b [6]byte
-	_, _ = rand.Read(b[:]) // it does not fail
-	return fmt.Sprintf("%s/%d/%s", kernel.Clip(host, 100), os.Getpid(), hex.EncodeToString(b[:]))
 }
 
 // Start begins a run: see engine.Engine.

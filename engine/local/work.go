@@ -123,7 +123,7 @@ func (s *shift) pause() (wait <-chan struct{}, on bool) {
 }
 
 // heldByOthers reports when the next lease of a run ends whose process may be
-// gone. One that is renewed in the meantime is driven by somebody, and is not
+// gone; that of one that is gone ends at once. One that is renewed in the meantime is driven by somebody, and is not
 // waited for.
 func (s *shift) heldByOthers() (until time.Time, held bool) {
 	heads, err := s.e.journal.Heads(context.Background(), journal.Query{State: journal.Running})

@@ -1,0 +1,36 @@
+package local
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"strconv"
+)
+
+// incarnation tells a process from a later one of the same id: a digest of the
+// machine's boot and of the namespace that process ids mean something in, and
+// the tick at which the process began. Empty for one that is not there, or is
+// dead and only not yet waited for.
+func incarnation(pid int) string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	space, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return ""
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return ""
+	}
+	// Behind the name, which may hold anything, come the state and, as the 20th
+	// field from there, the start.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 20 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		return ""
+	}
+	world := sha256.Sum256(append(boot, space...))
+	return hex.EncodeToString(world[:4]) + "." + string(fields[19])
+}
