@@ -122,14 +122,19 @@ func (s *shift) pause() (wait <-chan struct{}, on bool) {
 	return done, true
 }
 
-// heldByOthers reports when the next lease of a run ends whose process may be
-// gone; that of one that is gone ends at once. One that is renewed in the meantime is driven by somebody, and is not
-// waited for.
+// heldByOthers reports when the next lease of a run ends that could go on and
+// whose process may be gone; the lease of one that is gone ends at once. One
+// that is renewed in the meantime is driven by somebody, and is not waited for.
 func (s *shift) heldByOthers() (until time.Time, held bool) {
-	heads, err := s.e.journal.Heads(context.Background(), journal.Query{State: journal.Running})
+	running, err := s.e.journal.Heads(context.Background(), journal.Query{State: journal.Running})
 	if err != nil {
 		return until, false
 	}
+	signalled, err := s.e.journal.Heads(context.Background(), journal.Query{State: journal.Waiting, Signalled: true})
+	if err != nil {
+		return until, false
+	}
+	heads := append(running, signalled...)
 	seen := map[string]time.Time{}
 	now := s.e.clock.Now()
 	for i := range heads {
