@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -91,7 +90,7 @@ func (m *Model) appendBlock(b []byte, role kernel.Role, block *kernel.Block) ([]
 	case block.Kind == kernel.BlockCall && role == kernel.RoleAssistant && block.Call != nil:
 		return appendCall(separate(b), block.Call)
 	case block.Private != nil && block.Private.Provider == m.endpoint.Maker && role == kernel.RoleAssistant:
-		if !json.Valid(block.Private.Data) {
+		if !transport.Valid(block.Private.Data) {
 			return nil, transport.BadMessage("private reasoning of the history is no JSON")
 		}
 		return append(separate(b), block.Private.Data...), nil

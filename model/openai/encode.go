@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -213,7 +212,7 @@ func (m *Model) appendReasoning(b []byte, msg *kernel.Message) []byte {
 	}
 	for i := range msg.Blocks {
 		p := msg.Blocks[i].Private
-		if p == nil || p.Provider != m.endpoint.Maker || len(p.Data) == 0 || p.Data[0] != '"' || !json.Valid(p.Data) {
+		if p == nil || p.Provider != m.endpoint.Maker || len(p.Data) == 0 || p.Data[0] != '"' || !transport.Valid(p.Data) {
 			continue
 		}
 		b = append(b, `,"reasoning_content":`...)
