@@ -86,6 +86,10 @@ func (b *body) Piece(i int) []byte {
 // included. A schema that is no JSON object is INVALID_ARGUMENT; with the strict
 // profile, a tool that the official endpoint refuses is CONFIGURATION.
 func (m *Model) EncodeHead(system string, tools []model.Tool) ([]byte, error) {
+	return m.endpoint.Heads.Of(system, tools, m.encodeHead)
+}
+
+func (m *Model) encodeHead(system string, tools []model.Tool) ([]byte, error) {
 	if m.endpoint.Info.Profile == kernel.Strict {
 		limits := officialTools()
 		if err := limits.Check(tools); err != nil {
