@@ -117,7 +117,7 @@ func (c *Client) Post(ctx context.Context, pieces Pieces, timeout time.Duration)
 }
 
 func (c *Client) prepare() {
-	c.blank, c.fault = http.NewRequestWithContext(context.Background(), http.MethodPost, c.URL, nil)
+	c.blank, c.fault = http.NewRequestWithContext(context.Background(), http.MethodPost, c.URL, http.NoBody)
 	if c.fault == nil {
 		c.blank.Header = c.Header
 	}

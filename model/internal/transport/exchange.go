@@ -92,7 +92,7 @@ func (x *Exchange) ReadAll() ([]byte, error) {
 		n, err := x.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return b, nil
 		case err != nil:
 			return b, err
