@@ -34,7 +34,7 @@ type Encoder interface {
 	// Message.Wire. The bytes are never changed afterwards.
 	EncodeMessage(m *kernel.Message) ([]byte, error)
 	// EncodeHead returns the wire's bytes of what precedes the messages, for
-	// Request.Head.
+	// Request.Head. The bytes may be shared and are never changed.
 	EncodeHead(system string, tools []Tool) ([]byte, error)
 }
 

@@ -152,7 +152,7 @@ func (b *block) arguments() (args, fault string) {
 		}
 		args = s
 	}
-	if strings.TrimSpace(args) != "" && !transport.IsObject([]byte(args)) && json.Valid([]byte(args)) {
+	if strings.TrimSpace(args) != "" && !transport.IsObject([]byte(args)) && transport.Valid([]byte(args)) {
 		return args, "the input of a call is no object"
 	}
 	return args, ""

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -17,6 +16,10 @@ const empty = "(empty)"
 // included. A schema that is no JSON object is INVALID_ARGUMENT; with the strict
 // profile, a tool that the official endpoint refuses is CONFIGURATION.
 func (m *Model) EncodeHead(system string, tools []model.Tool) ([]byte, error) {
+	return m.endpoint.Heads.Of(system, tools, m.encodeHead)
+}
+
+func (m *Model) encodeHead(system string, tools []model.Tool) ([]byte, error) {
 	if m.endpoint.Info.Profile == kernel.Strict {
 		limits := officialTools()
 		if err := limits.Check(tools); err != nil {
@@ -91,7 +94,7 @@ func (m *Model) appendBlock(b []byte, role kernel.Role, block *kernel.Block) ([]
 	case block.Kind == kernel.BlockCall && role == kernel.RoleAssistant && block.Call != nil:
 		return appendCall(separate(b), block.Call)
 	case block.Private != nil && block.Private.Provider == m.endpoint.Maker && role == kernel.RoleAssistant:
-		if !json.Valid(block.Private.Data) {
+		if !transport.Valid(block.Private.Data) {
 			return nil, transport.BadMessage("private reasoning of the history is no JSON")
 		}
 		return append(separate(b), block.Private.Data...), nil

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -87,6 +86,10 @@ func (b *body) Piece(i int) []byte {
 // included. A schema that is no JSON object is INVALID_ARGUMENT; with the strict
 // profile, a tool that the official endpoint refuses is CONFIGURATION.
 func (m *Model) EncodeHead(system string, tools []model.Tool) ([]byte, error) {
+	return m.endpoint.Heads.Of(system, tools, m.encodeHead)
+}
+
+func (m *Model) encodeHead(system string, tools []model.Tool) ([]byte, error) {
 	if m.endpoint.Info.Profile == kernel.Strict {
 		limits := officialTools()
 		if err := limits.Check(tools); err != nil {
@@ -213,7 +216,7 @@ func (m *Model) appendReasoning(b []byte, msg *kernel.Message) []byte {
 	}
 	for i := range msg.Blocks {
 		p := msg.Blocks[i].Private
-		if p == nil || p.Provider != m.endpoint.Maker || len(p.Data) == 0 || p.Data[0] != '"' || !json.Valid(p.Data) {
+		if p == nil || p.Provider != m.endpoint.Maker || len(p.Data) == 0 || p.Data[0] != '"' || !transport.Valid(p.Data) {
 			continue
 		}
 		b = append(b, `,"reasoning_content":`...)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"sync"
 	"sync/atomic"
 )
 
@@ -33,6 +34,13 @@ type requestBody struct {
 	rest   []byte // of the piece before it
 	size   int64
 	begun  atomic.Bool
+
+	// Of a body in one piece alone.
+	whole  *[]byte    // nil: it is not in one piece
+	pool   *sync.Pool // of *[]byte, where whole comes from and goes; nil: nowhere
+	reader bytes.Reader
+	trace  httptrace.ClientTrace
+	wrote  atomic.Bool // the transport is through with it
 }
 
 func newBody(pieces Pieces) *requestBody {
@@ -48,27 +56,47 @@ func newBody(pieces Pieces) *requestBody {
 // this size the copy costs more than the write.
 const onePiece = 16 << 10
 
-// request is a POST of the body. Its GetBody is nil: net/http then never sends
-// it a second time when a pooled connection turns out to be dead.
-func (b *requestBody) request(ctx context.Context, url string) (*http.Request, error) {
-	if b.size > onePiece {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, b)
-		if err == nil {
-			req.ContentLength = b.size
-		}
-		return req, err
+// join makes one piece of a small body, and returns a context that tells the
+// body how far the transport came with it.
+func (b *requestBody) join(ctx context.Context) context.Context {
+	if b.pool != nil {
+		b.whole, _ = b.pool.Get().(*[]byte)
 	}
-	whole := make([]byte, 0, b.size)
+	if b.whole == nil {
+		b.whole = new([]byte)
+	}
+	whole := (*b.whole)[:0]
 	for i := range b.pieces.Len() {
 		whole = append(whole, b.pieces.Piece(i)...)
 	}
-	// The header goes first, so that its writing tells what Read would.
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { b.begun.Store(true) }})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(whole))
-	if err == nil {
-		req.GetBody = nil
+	*b.whole = whole
+	b.reader.Reset(whole)
+	b.trace.WroteHeaders = b.begin // they go first, so that this tells what Read would
+	b.trace.WroteRequest = b.end
+	return httptrace.WithClientTrace(ctx, &b.trace)
+}
+
+// fill makes this the body of a request, and returns it.
+func (b *requestBody) fill(req *http.Request) *http.Request {
+	req.ContentLength = b.size
+	req.Body = b
+	if b.whole != nil {
+		req.Body = io.NopCloser(&b.reader)
 	}
-	return req, err
+	return req
+}
+
+func (b *requestBody) begin() { b.begun.Store(true) }
+
+func (b *requestBody) end(httptrace.WroteRequestInfo) { b.wrote.Store(true) }
+
+// release gives the memory of a body back that was written to its end. What
+// the transport may still be reading stays with it.
+func (b *requestBody) release() {
+	if b.pool != nil && b.whole != nil && b.wrote.Load() {
+		b.pool.Put(b.whole)
+		b.whole = nil
+	}
 }
 
 // Read copies as many pieces as fit.

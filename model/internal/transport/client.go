@@ -13,6 +13,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -46,7 +47,16 @@ type Client struct {
 	// Classify says what an error answer means. body holds at most 64 KiB of
 	// it, and none for a status that says everything itself.
 	Classify func(status int, body []byte) *model.Error
+
+	once    sync.Once
+	blank   *http.Request // what every request begins as
+	fault   error         // why there is none
+	buffers sync.Pool     // of bodies in one piece
 }
+
+// own is the transport of a client that was made here. Nothing else takes part
+// in its requests, and it changes nothing of them: they share URL and header.
+type own struct{ *http.Transport }
 
 // NewHTTP returns the client of an adapter that was given none, and given with
 // its redirects refused otherwise.
@@ -59,7 +69,7 @@ func NewHTTP(given *http.Client) *http.Client {
 	if given != nil {
 		c = *given
 	} else {
-		c.Transport = &http.Transport{
+		c.Transport = own{&http.Transport{
 			DialContext:            newDialer().dial,
 			TLSHandshakeTimeout:    10 * time.Second,
 			ForceAttemptHTTP2:      true,
@@ -70,7 +80,7 @@ func NewHTTP(given *http.Client) *http.Client {
 			// A pooled HTTP/2 connection whose peer is gone would otherwise
 			// time out one request after another.
 			HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
-		}
+		}}
 	}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c
@@ -81,15 +91,12 @@ func NewHTTP(given *http.Client) *http.Client {
 // The timeout bounds the exchange to the last byte of its answer; 0 is none.
 // The pieces are read, never changed, possibly until after Post returns.
 func (c *Client) Post(ctx context.Context, pieces Pieces, timeout time.Duration) (*Exchange, error) {
-	x := newExchange(ctx, timeout, c.Cap)
-	body := newBody(pieces)
-	req, err := body.request(x.ctx, c.URL)
-	if err != nil {
-		x.Close()
+	if c.once.Do(c.prepare); c.fault != nil {
 		return nil, &model.Error{Kind: kernel.FailRequest, Message: "the request could not be built"}
 	}
-	req.Header = c.Header.Clone()
-	resp, err := c.HTTP.Do(req)
+	x := newExchange(ctx, timeout, c.Cap)
+	body := newBody(pieces)
+	resp, err := c.send(x, body)
 	if err != nil {
 		defer x.Close()
 		if !body.begun.Load() {
@@ -107,6 +114,30 @@ func (c *Client) Post(ctx context.Context, pieces Pieces, timeout time.Duration)
 		return nil, err
 	}
 	return x, nil
+}
+
+func (c *Client) prepare() {
+	c.blank, c.fault = http.NewRequestWithContext(context.Background(), http.MethodPost, c.URL, http.NoBody)
+	if c.fault == nil {
+		c.blank.Header = c.Header
+	}
+}
+
+// send sends one request. Its GetBody is nil: net/http then never sends it a
+// second time when a pooled connection turns out to be dead.
+func (c *Client) send(x *Exchange, body *requestBody) (*http.Response, error) {
+	transport, ours := c.HTTP.Transport.(own)
+	if ours {
+		body.pool, x.sent = &c.buffers, body
+	}
+	ctx := x.ctx
+	if body.size <= onePiece {
+		ctx = body.join(ctx)
+	}
+	if ours {
+		return transport.RoundTrip(body.fill(c.blank.WithContext(ctx)))
+	}
+	return c.HTTP.Do(body.fill(c.blank.Clone(ctx)))
 }
 
 // reject turns an answer with an error status into a failure.
@@ -146,7 +177,10 @@ func (x *Exchange) accept(resp *http.Response) error {
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return Invalid("the answer is compressed, which was not asked for")
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	kind := resp.Header.Get("Content-Type")
+	if kind != "application/json" { // what most say, as it is
+		kind, _, _ = mime.ParseMediaType(kind)
+	}
 	switch {
 	case kind == "text/event-stream":
 		x.Format = FormatEvents

@@ -217,7 +217,7 @@ func TestNothingSent(t *testing.T) {
 	tests := []struct{ name, url, message string }{
 		{"refused", closed, "the endpoint refused the connection"},
 		{"certificate", secure.URL, "the endpoint's certificate was not accepted"},
-		{"no TLS", "https" + strings.TrimPrefix(plain.URL, "http"), "no connection to the endpoint"},
+		{"no TLS", "https" + strings.TrimPrefix(plain.URL, "http"), "no TLS connection to the endpoint"},
 		{"name", "http://no..name", "the endpoint's name was not resolved"},
 	}
 	for _, tt := range tests {
@@ -463,7 +463,7 @@ func TestDrainGivesUp(t *testing.T) {
 
 func TestProxyVariablesAreIgnored(t *testing.T) {
 	c := NewHTTP(nil)
-	if tr := c.Transport.(*http.Transport); tr.Proxy != nil {
+	if tr := c.Transport.(own); tr.Proxy != nil {
 		t.Error("a proxy of the environment would see the key")
 	}
 }

@@ -17,6 +17,7 @@ type Endpoint struct {
 	Info   model.Info
 	Stream bool   // streamed answers are asked for
 	Maker  string // of the private reasoning in its replies
+	Heads  Heads
 
 	// What knows the key is behind functions, which no print looks into.
 	post func(ctx context.Context, pieces Pieces, timeout time.Duration) (*Exchange, error)

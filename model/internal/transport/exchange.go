@@ -1,11 +1,11 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -19,6 +19,8 @@ const (
 	drainGrace = 100 * time.Millisecond
 	// maxAhead is how much memory an announced length is believed for.
 	maxAhead = 64 << 10
+	// minRead is the least that is asked for at once.
+	minRead = 64
 )
 
 // Format is what the header of an answer says of its body.
@@ -41,7 +43,8 @@ type Exchange struct {
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // nil: no timeout
+	timer  *time.Timer  // nil: no timeout
+	sent   *requestBody // to be released; nil: it is not ours alone
 	body   io.ReadCloser
 	length int64 // of the body, as its header says; -1: not said
 	cap    int64
@@ -83,11 +86,21 @@ func (x *Exchange) Read(p []byte) (int, error) {
 
 // ReadAll returns the whole rest of the answer.
 func (x *Exchange) ReadAll() ([]byte, error) {
-	var b bytes.Buffer
 	// Room for what is announced, within reason, and for seeing its end.
-	b.Grow(int(min(max(x.length, 0), maxAhead)) + bytes.MinRead)
-	_, err := b.ReadFrom(x)
-	return b.Bytes(), err
+	b := make([]byte, 0, min(max(x.length, 0), maxAhead)+minRead)
+	for {
+		n, err := x.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return b, nil
+		case err != nil:
+			return b, err
+		}
+		if len(b) == cap(b) {
+			b = slices.Grow(b, minRead)
+		}
+	}
 }
 
 // head returns the first bytes of the answer, as many as arrive in time.
@@ -117,6 +130,9 @@ func (x *Exchange) Close() {
 		_ = x.body.Close() // reading is over; what it could report changes nothing
 	}
 	x.cancel(errEnough)
+	if x.sent != nil {
+		x.sent.release()
+	}
 }
 
 // ended returns the failure when the exchange's time or its caller ended it,

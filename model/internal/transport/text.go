@@ -165,7 +165,7 @@ func escape(s string) (rune, bool) {
 // whether it was one.
 func Object(text string) ([]byte, bool) {
 	b := []byte(PairSurrogates(string(ValidUTF8([]byte(text)))))
-	return b, IsObject(b) && json.Valid(b)
+	return b, IsObject(b) && Valid(b)
 }
 
 // IsObject tells whether JSON text is an object by its first character.

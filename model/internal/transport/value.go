@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"encoding/json"
 	"strconv"
 )
 
@@ -19,7 +18,7 @@ type Value []byte
 // replaced, and false when data is not exactly one.
 func Parse(data []byte) (Value, bool) {
 	data = ValidUTF8(data)
-	if !json.Valid(data) {
+	if !Valid(data) {
 		return nil, false
 	}
 	return bytes.Trim(data, " \t\r\n"), true
