@@ -111,10 +111,11 @@ func OpenBare(ctx context.Context, path string, heads bool) (*Bare, error) {
 	}{
 		{&b.begin, `BEGIN IMMEDIATE`},
 		{&b.commit, `COMMIT`},
-		{&b.event, `INSERT INTO events (run, seq, at, kind, payload, content) VALUES (?, ?, ?, ?, ?, ?)`},
-		{&b.first, `INSERT INTO runs (run, session, tenant, user, state, stop, verified, turns, question, started_at, updated_at, last_seq)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
-		{&b.later, `UPDATE runs SET turns = ?, updated_at = ?, last_seq = ? WHERE run = ?`},
+		{&b.event, `INSERT INTO events (run, seq, at, kind, payload, content, hash) VALUES (?, ?, ?, ?, ?, ?, ?)`},
+		{&b.first, `INSERT INTO runs (run, session, tenant, user, state, stop, verified, turns, question, started_at, updated_at,
+			waiting_for, approval, last_seq, hash, lease_owner, lease_token, pending)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '', ?, ?, '', 0, 0)`},
+		{&b.later, `UPDATE runs SET turns = ?, updated_at = ?, last_seq = ?, hash = ? WHERE run = ?`},
 	} {
 		if *p.stmt, err = db.PrepareContext(ctx, p.query); err != nil {
 			return nil, errors.Join(err, db.Close())
@@ -138,9 +139,10 @@ func (b *Bare) Commit(ctx context.Context, appends []journal.Entry) error {
 }
 
 func (b *Bare) write(ctx context.Context, a *journal.Entry) error {
+	var link journal.Hash // of the size of a real one
 	for i := range a.Records {
 		r := &a.Records[i]
-		if _, err := b.event.ExecContext(ctx, a.Head.Run, r.Seq, r.At.UnixNano(), string(r.Kind), r.Payload, r.Content); err != nil {
+		if _, err := b.event.ExecContext(ctx, a.Head.Run, r.Seq, r.At.UnixNano(), string(r.Kind), r.Payload, r.Content, link[:]); err != nil {
 			return err
 		}
 	}
@@ -151,9 +153,9 @@ func (b *Bare) write(ctx context.Context, a *journal.Entry) error {
 	var err error
 	if a.Records[0].Seq == 1 {
 		_, err = b.first.ExecContext(ctx, h.Run, h.Session, h.Tenant, h.User, string(h.State), string(h.Stop), string(h.Verified),
-			h.Turns, h.Question, h.StartedAt.UnixNano(), h.UpdatedAt.UnixNano(), last)
+			h.Turns, h.Question, h.StartedAt.UnixNano(), h.UpdatedAt.UnixNano(), last, link[:])
 	} else {
-		_, err = b.later.ExecContext(ctx, h.Turns, h.UpdatedAt.UnixNano(), last, h.Run)
+		_, err = b.later.ExecContext(ctx, h.Turns, h.UpdatedAt.UnixNano(), last, link[:], h.Run)
 	}
 	return err
 }

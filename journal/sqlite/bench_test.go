@@ -59,8 +59,9 @@ func benchBareLoop(b *testing.B) {
 	db.SetMaxOpenConns(1)
 	defer func() { _ = db.Close() }()
 	begin, commit := mustPrepare(b, db, `BEGIN IMMEDIATE`), mustPrepare(b, db, `COMMIT`)
-	event := mustPrepare(b, db, `INSERT INTO events (run, seq, at, kind, payload, content) VALUES (?, ?, ?, ?, ?, ?)`)
+	event := mustPrepare(b, db, insertEvent)
 	head := mustPrepare(b, db, `UPDATE runs SET turns = ?, updated_at = ?, last_seq = ? WHERE run = ?`)
+	var link journal.Hash
 	b.ResetTimer()
 	started := time.Now()
 	for n := 0; n < b.N; {
@@ -68,7 +69,7 @@ func benchBareLoop(b *testing.B) {
 		for i := 0; i < benchRuns && n < b.N; i, n = i+1, n+1 {
 			run, records := benchRun(i), benchRecords(int64(n/benchRuns)*2+2)
 			for _, r := range records {
-				event(run, r.Seq, r.At.UnixNano(), string(r.Kind), r.Payload, r.Content)
+				event(run, r.Seq, r.At.UnixNano(), string(r.Kind), r.Payload, r.Content, link[:])
 			}
 			head(1, records[1].At.UnixNano(), records[1].Seq, run)
 		}

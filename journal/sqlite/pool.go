@@ -4,29 +4,33 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
 )
 
 const (
-	headColumns  = `run, session, tenant, user, state, stop, verified, turns, question, started_at, updated_at, last_seq`
-	selectHead   = `SELECT ` + headColumns + ` FROM runs WHERE run = ?`
-	selectEvents = `SELECT seq, at, kind, payload, content, content IS NULL FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`
+	selectEvents = `SELECT seq, at, kind, payload, content FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`
+	selectLinks  = `SELECT hash FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`
+	selectSeals  = `SELECT ` + sealColumns + ` FROM seals WHERE seq > ? ORDER BY seq LIMIT ?`
+	selectToTake = `SELECT ` + signalColumns + ` FROM signals WHERE run = ? AND applied = 0 ORDER BY number`
 )
 
 // pool reads through connections that cannot write. Its methods are the
-// promoted ones of Journal and Reader.
+// promoted ones of Journal and Reader. None of them leaves a transaction open:
+// a log that someone reads from cannot be shortened.
 type pool struct {
-	file   file
-	db     *sql.DB
-	head   *sql.Stmt
-	events *sql.Stmt
+	file file
+	db   *sql.DB
 
 	mu     sync.RWMutex // held for reading by each read, so that shut waits for them
 	closed bool
+
+	stmts    sync.Mutex // guards prepared
+	prepared map[string]*sql.Stmt
+
+	watch   sync.Mutex // guards watcher
+	watcher *sql.Conn  // for Changes alone; nil: not yet
 }
 
 func openPool(ctx context.Context, f file, o Options) (*pool, error) {
@@ -34,17 +38,29 @@ func openPool(ctx context.Context, f file, o Options) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(o.Readers)
-	db.SetMaxIdleConns(o.Readers)
-	head, err := db.PrepareContext(ctx, selectHead)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+	db.SetMaxOpenConns(o.Readers + 1) // one watches
+	db.SetMaxIdleConns(o.Readers + 1)
+	p := &pool{file: f, db: db, prepared: map[string]*sql.Stmt{}}
+	for _, query := range []string{selectHead, selectEvents} {
+		if _, err := p.prepare(ctx, query); err != nil {
+			return nil, errors.Join(err, p.shut())
+		}
 	}
-	events, err := db.PrepareContext(ctx, selectEvents)
-	if err != nil {
-		return nil, errors.Join(err, head.Close(), db.Close())
+	return p, nil
+}
+
+// prepare returns a statement, which is prepared once for each connection.
+func (p *pool) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	p.stmts.Lock()
+	defer p.stmts.Unlock()
+	if stmt := p.prepared[query]; stmt != nil {
+		return stmt, nil
 	}
-	return &pool{file: f, db: db, head: head, events: events}, nil
+	stmt, err := p.db.PrepareContext(ctx, query)
+	if err == nil {
+		p.prepared[query] = stmt
+	}
+	return stmt, err
 }
 
 // shut waits for reads under way and closes the connections.
@@ -55,7 +71,53 @@ func (p *pool) shut() error {
 		return nil
 	}
 	p.closed = true
-	return errors.Join(p.head.Close(), p.events.Close(), p.db.Close())
+	var errs []error
+	for _, stmt := range p.prepared {
+		errs = append(errs, stmt.Close())
+	}
+	if p.watcher != nil {
+		errs = append(errs, p.watcher.Close())
+	}
+	return errors.Join(append(errs, p.db.Close())...)
+}
+
+// reading does a read while the pool is open. Its error is the file's, unless it
+// is typed.
+func (p *pool) reading(do func() error) error {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.closed {
+		return journal.Closed()
+	}
+	if err := do(); err != nil {
+		return p.file.fault(err)
+	}
+	return nil
+}
+
+// query returns what a prepared query selects.
+func query[T any](ctx context.Context, p *pool, scan func(scanner) (T, error), text string, args ...any) ([]T, error) {
+	stmt, err := p.prepare(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	return gather(rows, scan)
+}
+
+// ofRun returns what a query selects of a run, which must be there.
+func ofRun[T any](ctx context.Context, p *pool, scan func(scanner) (T, error), text, run string, args ...any) (found []T, err error) {
+	err = p.reading(func() error {
+		found, err = query(ctx, p, scan, text, append([]any{run}, args...)...)
+		if err == nil && len(found) == 0 { // nothing that matches, or no such run?
+			_, err = p.head(ctx, run)
+		}
+		return err
+	})
+	return found, err
 }
 
 // Read returns records of a run. See [journal.Reader].
@@ -63,133 +125,51 @@ func (p *pool) Read(ctx context.Context, run string, after int64, limit int) ([]
 	if err := journal.CheckLimit(limit); err != nil {
 		return nil, err
 	}
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if p.closed {
-		return nil, journal.Closed()
-	}
-	records, err := p.read(ctx, run, after, limit)
-	if err != nil {
-		return nil, p.file.fault(err)
-	}
-	if len(records) == 0 { // nothing after that record, or no such run?
-		if _, err := p.readHead(ctx, run); err != nil {
-			return nil, err
-		}
-	}
-	return records, nil
+	return ofRun(ctx, p, scanRecord, selectEvents, run, after, orAll(limit))
 }
 
-func (p *pool) read(ctx context.Context, run string, after int64, limit int) (_ []journal.Record, err error) {
-	rows, err := p.events.QueryContext(ctx, run, after, orAll(limit))
-	if err != nil {
+// Links returns the hashes of a run's records. See [journal.Reader].
+func (p *pool) Links(ctx context.Context, run string, after int64, limit int) ([]journal.Hash, error) {
+	if err := journal.CheckLimit(limit); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var records []journal.Record
-	for rows.Next() {
-		var r journal.Record
-		var at int64
-		var none bool
-		if err := rows.Scan(&r.Seq, &at, &r.Kind, &r.Payload, &r.Content, &none); err != nil {
-			return nil, err
-		}
-		r.At = instant(at)
-		if !none && r.Content == nil { // the driver returns nil for both
-			r.Content = []byte{}
-		}
-		records = append(records, r)
-	}
-	return records, rows.Err()
+	return ofRun(ctx, p, scanHash, selectLinks, run, after, orAll(limit))
 }
 
-// Head returns a run's head. See [journal.Reader].
-func (p *pool) Head(ctx context.Context, run string) (journal.Head, error) {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if p.closed {
-		return journal.Head{}, journal.Closed()
-	}
-	return p.readHead(ctx, run)
+// Signals returns the signals that a run has not taken up. See
+// [journal.Reader].
+func (p *pool) Signals(ctx context.Context, run string) ([]journal.Signal, error) {
+	return ofRun(ctx, p, scanSignal, selectToTake, run)
 }
 
-func (p *pool) readHead(ctx context.Context, run string) (journal.Head, error) {
-	h, err := scanHead(p.head.QueryRowContext(ctx, run))
-	if errors.Is(err, sql.ErrNoRows) {
-		return journal.Head{}, journal.NotFound(run)
-	}
-	if err != nil {
-		return journal.Head{}, p.file.fault(err)
-	}
-	return h, nil
-}
-
-// Heads returns the heads that match q. See [journal.Reader].
-func (p *pool) Heads(ctx context.Context, q journal.Query) ([]journal.Head, error) {
-	if err := journal.CheckLimit(q.Limit); err != nil {
+// Seals returns the chain over all runs. See [journal.Reader].
+func (p *pool) Seals(ctx context.Context, after int64, limit int) (seals []journal.Seal, err error) {
+	if err := journal.CheckLimit(limit); err != nil {
 		return nil, err
 	}
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if p.closed {
-		return nil, journal.Closed()
-	}
-	heads, err := p.heads(ctx, q)
-	if err != nil {
-		return nil, p.file.fault(err)
-	}
-	return heads, nil
+	err = p.reading(func() error {
+		seals, err = query(ctx, p, scanSeal, selectSeals, after, orAll(limit))
+		return err
+	})
+	return seals, err
 }
 
-func (p *pool) heads(ctx context.Context, q journal.Query) (_ []journal.Head, err error) {
-	query, args := selectHeads(q)
-	rows, err := p.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var heads []journal.Head
-	for rows.Next() {
-		h, err := scanHead(rows)
-		if err != nil {
-			return nil, err
+// Changes returns a number that differs after any commit of this process or
+// of another one. See [journal.Reader]. It costs no more than a look at the
+// index of the log.
+func (p *pool) Changes(ctx context.Context) (n int64, err error) {
+	err = p.reading(func() error {
+		p.watch.Lock()
+		defer p.watch.Unlock()
+		if p.watcher == nil {
+			if p.watcher, err = p.db.Conn(ctx); err != nil {
+				return err
+			}
 		}
-		heads = append(heads, h)
-	}
-	return heads, rows.Err()
-}
-
-// selectHeads names only the columns that q restricts, so that SQLite can pick
-// their index. A session has few runs, an owner may have many: with a session
-// the other columns are only compared (a column after a plus is never looked
-// up).
-func selectHeads(q journal.Query) (query string, args []any) {
-	var where []string
-	compare := ""
-	restrict := func(column, value string) {
-		where = append(where, compare+column+" = ?")
-		args = append(args, value)
-	}
-	if q.Session != "" {
-		restrict("session", q.Session)
-		compare = "+"
-	}
-	if q.Owner != nil {
-		restrict("tenant", q.Owner.Tenant)
-		restrict("user", q.Owner.User)
-		compare = "+"
-	}
-	if q.User != "" {
-		restrict("user", q.User)
-	}
-	if q.Tenant != "" {
-		restrict("tenant", q.Tenant)
-	}
-	query = `SELECT ` + headColumns + ` FROM runs`
-	if len(where) > 0 {
-		query += ` WHERE ` + strings.Join(where, ` AND `)
-	}
-	return query + ` ORDER BY started_at DESC, run DESC LIMIT ?`, append(args, orAll(q.Limit))
+		// The number is the connection's own: it counts what all others write.
+		return p.watcher.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&n)
+	})
+	return n, err
 }
 
 // orAll turns a limit of the contract into one of SQL.
@@ -199,14 +179,3 @@ func orAll(limit int) int {
 	}
 	return limit
 }
-
-func scanHead(row interface{ Scan(...any) error }) (journal.Head, error) {
-	var h journal.Head
-	var started, updated int64
-	err := row.Scan(&h.Run, &h.Session, &h.Tenant, &h.User, (*string)(&h.State), (*string)(&h.Stop), (*string)(&h.Verified),
-		&h.Turns, &h.Question, &started, &updated, &h.LastSeq)
-	h.StartedAt, h.UpdatedAt = instant(started), instant(updated)
-	return h, err
-}
-
-func instant(nanoseconds int64) time.Time { return time.Unix(0, nanoseconds).UTC() }

@@ -102,22 +102,79 @@ func Open(ctx context.Context, path string, o Options) (*Journal, error) {
 }
 
 // Append adds records to a run. See [journal.Journal]. It returns after the
-// commit, which it may share with other appends. A context's error means that
-// nothing was written: a context that ends after the writer has taken the
-// append no longer stops it, and Append returns what came of it, within the
-// time that a commit takes (at most BusyTimeout longer while another process
-// holds the file).
+// commit, which it may share with others. A context's error means that nothing
+// was written: a context that ends after the writer has taken the append no longer
+// stops it, and Append returns what came of it, within the time that a commit
+// takes (at most BusyTimeout longer while another process holds the file). The
+// other methods that write do the same.
 func (j *Journal) Append(ctx context.Context, e journal.Entry) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	if err := journal.Check(&e); err != nil {
 		return err
 	}
-	return j.writer.append(ctx, newRequest(&e))
+	return j.writer.do(ctx, &appending{&e})
 }
 
-// Close waits for appends and reads under way, then closes the file. When no
+// Acquire takes the lease of a run. See [journal.Journal].
+func (j *Journal) Acquire(ctx context.Context, run, owner string, now, until time.Time) (journal.Lease, error) {
+	if err := journal.CheckLease(owner, now, until); err != nil {
+		return journal.Lease{}, err
+	}
+	o := &acquiring{run: run, owner: owner, now: now, until: until}
+	if err := j.writer.do(ctx, o); err != nil {
+		return journal.Lease{}, err
+	}
+	return o.lease, nil
+}
+
+// Renew moves the end of leases. See [journal.Journal].
+func (j *Journal) Renew(ctx context.Context, owner string, runs []string, until time.Time) (lost []string, err error) {
+	if err := journal.CheckLease(owner, until); err != nil {
+		return nil, err
+	}
+	o := &renewing{owner: owner, runs: runs, until: until}
+	if err := j.writer.do(ctx, o); err != nil {
+		return nil, err
+	}
+	return o.lost, nil
+}
+
+// Release gives a lease back. See [journal.Journal].
+func (j *Journal) Release(ctx context.Context, run string, l journal.Lease) error {
+	return j.writer.do(ctx, &releasing{run: run, lease: l})
+}
+
+// Send records a signal. See [journal.Journal].
+func (j *Journal) Send(ctx context.Context, s journal.Signal) (fresh bool, err error) {
+	if err := journal.CheckSignal(&s); err != nil {
+		return false, err
+	}
+	o := &sending{signal: s}
+	err = j.writer.do(ctx, o)
+	return o.fresh && err == nil, err
+}
+
+// Decide takes a vote. See [journal.Journal].
+func (j *Journal) Decide(ctx context.Context, v journal.Vote) (journal.Approval, error) {
+	if err := journal.CheckVote(&v); err != nil {
+		return journal.Approval{}, err
+	}
+	o := &deciding{vote: v}
+	if err := j.writer.do(ctx, o); err != nil {
+		return journal.Approval{}, err
+	}
+	return o.approval, nil
+}
+
+// Resolve appends a resolution. See [journal.Journal].
+func (j *Journal) Resolve(ctx context.Context, r journal.Resolution) (journal.Effect, error) {
+	o := &resolving{resolution: r}
+	if err := j.writer.do(ctx, o); err != nil {
+		return journal.Effect{}, err
+	}
+	return o.effect, nil
+}
+
+// Close waits for what is under way, then closes the file. When no
 // other process has it open, everything is in the one file afterwards.
 func (j *Journal) Close() error {
 	j.once.Do(func() {
@@ -135,7 +192,7 @@ func (j *Journal) Close() error {
 type Stats struct {
 	Appends int64 // that returned nil
 	Records int64 // in those appends
-	Commits int64 // transactions that they shared
+	Commits int64 // transactions that they shared, with one another and with other requests
 }
 
 // Stats returns the counts so far.

@@ -113,7 +113,7 @@ func mustExec(t testing.TB, db interface {
 
 func headOf(run string) journal.Head {
 	at := time.Unix(1_700_000_000, 5).UTC()
-	return journal.Head{Run: run, Session: "s", Tenant: "t", User: "u", State: journal.Running, StartedAt: at, UpdatedAt: at}
+	return journal.Head{Run: run, Session: "s-" + run, Tenant: "t", User: "u", State: journal.Running, StartedAt: at, UpdatedAt: at}
 }
 
 func recordsOf(seq int64, n int) []journal.Record {

@@ -11,36 +11,43 @@ import (
 	"github.com/holdfast-run/holdfast/journal"
 )
 
-// The bounds of one transaction; the first append of a batch is always taken.
+// The bounds of one transaction; the first request of a batch is always taken.
 const (
-	maxBatch      = 256     // appends
+	maxBatch      = 256     // requests
 	maxBatchBytes = 4 << 20 // payloads and contents
 )
 
-// request is an append on its way. Only the writer's goroutine touches it
+// operation is what the writer carries out inside a transaction. An error with
+// a code is a refusal, and has left nothing in the transaction; after any other one
+// the transaction is rolled back, and the operation may be applied again.
+type operation interface{ apply(t *tx) error }
+
+// request is an operation on its way. Only the writer's goroutine touches it
 // after it was queued.
 type request struct {
-	*journal.Entry
+	operation
 	size int        // bytes of payloads and contents
 	done chan error // its outcome, once; never blocks the writer
 }
 
-func newRequest(e *journal.Entry) *request {
-	r := &request{Entry: e, done: make(chan error, 1)}
-	for i := range e.Records {
-		r.size += len(e.Records[i].Payload) + len(e.Records[i].Content)
+func newRequest(o operation) *request {
+	r := &request{operation: o, done: make(chan error, 1)}
+	if a, ok := o.(*appending); ok {
+		for i := range a.Records {
+			r.size += len(a.Records[i].Payload) + len(a.Records[i].Content)
+		}
 	}
 	return r
 }
 
-// writer owns the one connection that writes. Its goroutine takes all appends
+// writer owns the one connection that writes. Its goroutine takes all requests
 // that wait, up to the bounds above, and commits them together.
 type writer struct {
-	file       file
-	db         *sql.DB // of conn alone
-	conn       *sql.Conn
-	statements statements
-	stopped    chan struct{} // closed when run has returned
+	file    file
+	db      *sql.DB // of conn alone
+	conn    *sql.Conn
+	tx      *tx
+	stopped chan struct{} // closed when run has returned
 
 	mu      sync.Mutex
 	queue   []*request // not taken yet, in order
@@ -62,7 +69,7 @@ func openWriter(ctx context.Context, f file, o Options) (*writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	w := &writer{file: f, db: db, conn: conn, stopped: make(chan struct{})}
+	w := &writer{file: f, db: db, conn: conn, tx: newTx(conn), stopped: make(chan struct{})}
 	w.waiting = sync.NewCond(&w.mu)
 	if err := w.ready(ctx, o); err != nil {
 		return nil, errors.Join(err, w.release())
@@ -80,12 +87,27 @@ func (w *writer) ready(ctx context.Context, o Options) error {
 	if err := useWAL(ctx, w.conn, w.file, o); err != nil {
 		return err
 	}
-	return w.statements.prepare(ctx, w.conn)
+	// What every append needs is prepared at once, so that a file that lacks a
+	// column shows when it is opened.
+	for _, query := range []string{selectHead, insertHead, moveOn, moveInto, insertEvent, insertSeal} {
+		if _, err := w.tx.prepare(query); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// append queues r and returns its outcome. A context that ends while r waits
-// takes it out of the queue.
-func (w *writer) append(ctx context.Context, r *request) error {
+// do has an operation carried out, and returns its outcome. A context that ends
+// while it waits takes it out of the queue.
+func (w *writer) do(ctx context.Context, o operation) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return w.await(ctx, newRequest(o))
+}
+
+// await queues r and returns its outcome.
+func (w *writer) await(ctx context.Context, r *request) error {
 	if err := w.enqueue(r); err != nil {
 		return err
 	}
@@ -131,7 +153,7 @@ func (w *writer) run() {
 	}
 }
 
-// take waits for appends and removes the next batch from the queue. It returns
+// take waits for requests and removes the next batch from the queue. It returns
 // nil when the writer is closed and the queue empty.
 func (w *writer) take() []*request {
 	w.mu.Lock()
@@ -152,7 +174,7 @@ func (w *writer) take() []*request {
 	return batch
 }
 
-// stop refuses further appends and waits until those under way are committed.
+// stop refuses further requests and waits until those under way are committed.
 func (w *writer) stop() {
 	w.mu.Lock()
 	w.closed = true
@@ -164,5 +186,5 @@ func (w *writer) stop() {
 // release closes the connection. The goroutine must have ended, or never have
 // started.
 func (w *writer) release() error {
-	return errors.Join(w.statements.close(), w.conn.Close(), w.db.Close())
+	return errors.Join(w.tx.close(), w.conn.Close(), w.db.Close())
 }

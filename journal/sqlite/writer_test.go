@@ -14,8 +14,10 @@ import (
 
 // requestOf is an append that a test queues itself.
 func requestOf(run string, seq int64, n int) *request {
-	return newRequest(&journal.Entry{Head: headOf(run), Records: recordsOf(seq, n)})
+	return newRequest(&appending{&journal.Entry{Head: headOf(run), Records: recordsOf(seq, n)}})
 }
+
+func entryOf(r *request) *journal.Entry { return r.operation.(*appending).Entry }
 
 // enqueueWhileLocked queues requests while another connection holds the lock,
 // so that the writer cannot get ahead of them: it has taken one batch at most.
@@ -78,7 +80,7 @@ func TestCloseDrains(t *testing.T) {
 	}
 	for _, r := range requests {
 		if err := <-r.done; err != nil {
-			t.Fatalf("%s: %v", r.Head.Run, err)
+			t.Fatalf("%s: %v", entryOf(r).Head.Run, err)
 		}
 	}
 	heads, err := mustOpen(t, path, Options{}).Heads(t.Context(), journal.Query{})
@@ -121,7 +123,7 @@ func TestOutcomesInOneBatch(t *testing.T) {
 	j := mustOpen(t, path, Options{})
 	mustAppend(t, j, "old", 1, 2)
 	stranger := requestOf("old", 3, 1)
-	stranger.Head.Tenant = "another"
+	entryOf(stranger).Head.Tenant = "another"
 	cases := []struct {
 		request *request
 		want    kernel.Code
@@ -157,7 +159,7 @@ func TestOneBadAppend(t *testing.T) {
 	j := mustOpen(t, path, Options{})
 	db := mustRaw(t, path)
 	// A record without a run: something else wrote to the file.
-	mustExec(t, db, `PRAGMA foreign_keys = 0; INSERT INTO events VALUES ('bad', 2, 0, 'x', x'00', NULL)`)
+	mustExec(t, db, `PRAGMA foreign_keys = 0; INSERT INTO events VALUES ('bad', 2, 0, 'x', x'00', NULL, zeroblob(32))`)
 	requests := []*request{requestOf("a", 1, 3), requestOf("bad", 1, 3), requestOf("b", 1, 3)}
 	j.writer.stop()
 	j.writer.commit(append([]*request(nil), requests...))
@@ -207,7 +209,7 @@ func TestCancelledInQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := w.append(ctx, withdrawn); !errors.Is(err, context.Canceled) {
+	if err := w.await(ctx, withdrawn); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the context's error", err)
 	}
 	if len(w.queue) != 1 || w.queue[0] != kept {
@@ -222,7 +224,7 @@ func TestCancelledWhenTaken(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := requestOf("r", 1, 1)
 	outcome := make(chan error)
-	go func() { outcome <- w.append(ctx, r) }()
+	go func() { outcome <- w.await(ctx, r) }()
 	batch := w.take()
 	cancel()
 	batch[0].done <- nil
@@ -266,13 +268,19 @@ func TestListsUseIndexes(t *testing.T) {
 		{journal.Query{User: "u"}, "runs_by_user"},
 		{journal.Query{Session: "s"}, "runs_by_session"},
 		{journal.Query{Tenant: "t", User: "u"}, "runs_by_owner"},
+		{journal.Query{State: journal.Stopped}, "runs_by_start"},
+		{journal.Query{State: journal.Waiting}, "runs_not_over"},
+		{journal.Query{State: journal.Running, Owner: owner}, "runs_not_over"},
+		{journal.Query{Signalled: true}, "runs_signalled"},
+		{journal.Query{Signalled: true, Owner: owner, State: journal.Waiting}, "runs_signalled"},
+		{journal.Query{Signalled: true, Session: "s"}, "runs_by_session"},
 		{journal.Query{Owner: owner}, "runs_by_owner"},
 		{journal.Query{Owner: owner, Tenant: "t", User: "u"}, "runs_by_owner"},
 		{journal.Query{Owner: owner, Session: "s"}, "runs_by_session"},
 		{journal.Query{Tenant: "t", User: "u", Session: "s", Limit: 5}, "runs_by_session"},
 	} {
-		query, args := selectHeads(c.query)
-		rows, err := j.db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+		s := selectHeads(&c.query)
+		rows, err := j.db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+s.of(headColumns, "runs"), s.args...)
 		if err != nil {
 			t.Fatal(err)
 		}
