@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -69,7 +70,7 @@ type Engine struct {
 	parked   map[string]*engine.Agent
 	feeds    map[string]*feed // of runs that are under way or watched
 	closed   bool
-	leaving  bool               // no run begins anything new: see Work
+	leaving  atomic.Bool        // no run begins anything new: see Work
 	taken    func(journal.Head) // told by Work's wish of each run that is taken up; nil: nobody
 	wg       sync.WaitGroup
 	rounds   rounds
@@ -200,7 +201,7 @@ func (e *Engine) admit(r *run) error {
 	switch {
 	case e.closed:
 		return &kernel.Error{Code: kernel.CodeCancelled, Message: "the engine is closed"}
-	case e.leaving:
+	case e.leaving.Load():
 		return &kernel.Error{Code: kernel.CodeCancelled, Message: "the engine hands its runs back"}
 	case e.runs[r.id] != nil:
 		return &kernel.Error{Code: kernel.CodeConflict, Message: "a run with this id is under way"}

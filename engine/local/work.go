@@ -178,14 +178,14 @@ func (e *Engine) mayTakeUp(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	_, parked := e.parked[id]
-	return parked && !e.closed && !e.leaving
+	return parked && !e.closed && !e.leaving.Load()
 }
 
 // park remembers a run that waits for people, and its agent.
 func (e *Engine) park(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.closed && !e.leaving {
+	if !e.closed && !e.leaving.Load() {
 		e.parked[r.id] = r.agent
 		e.keepUp()
 	}
@@ -299,7 +299,7 @@ const handBackGrace = 10 * time.Second
 // handBack lets every run go that this process drives, without ending it.
 func (e *Engine) handBack() {
 	e.mu.Lock()
-	e.leaving = true
+	e.leaving.Store(true)
 	runs := make([]*run, 0, len(e.runs))
 	for _, r := range e.runs {
 		runs = append(runs, r)
@@ -340,11 +340,7 @@ func (r *run) handBack() {
 	r.close()
 }
 
-func (e *Engine) isLeaving() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.leaving
-}
+func (e *Engine) isLeaving() bool { return e.leaving.Load() }
 
 // leaves reports whether the run is handed back now: nothing is under way that
 // would be lost.
