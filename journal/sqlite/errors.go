@@ -52,7 +52,7 @@ func describe(err error) (what, hint string) {
 		return "is damaged", "keep the file as it is and restore a backup of it elsewhere"
 	case code == sqlite3.SQLITE_IOERR:
 		return "cannot be read or written", "check the disk for faults"
-	case code == sqlite3.SQLITE_ERROR || code == sqlite3.SQLITE_CONSTRAINT:
+	case errors.Is(err, errIncomplete) || code == sqlite3.SQLITE_ERROR || code == sqlite3.SQLITE_CONSTRAINT:
 		return "does not hold what its version says", "it was changed by another program: restore a backup"
 	}
 	return "cannot be used", "check the file, its folder and its disk"

@@ -150,6 +150,7 @@ func (f file) writable(connection any) error {
 func (f file) writerDSN(o Options) string {
 	return f.dsn("rw", o,
 		"foreign_keys(1)",
+		"trusted_schema(0)",
 		"synchronous(FULL)",
 		"journal_size_limit(67108864)", // give back what a burst took
 	)
@@ -157,7 +158,7 @@ func (f file) writerDSN(o Options) string {
 
 // readerDSN is for a connection that reads an existing file.
 func (f file) readerDSN(o Options) string {
-	return f.dsn("ro", o, "query_only(1)")
+	return f.dsn("ro", o, "trusted_schema(0)", "query_only(1)")
 }
 
 func (f file) dsn(mode string, o Options, pragmas ...string) string {

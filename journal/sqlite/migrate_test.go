@@ -48,7 +48,7 @@ func oldFile(t *testing.T, path string) {
 func oldRun(n int) string { return fmt.Sprintf("old-%d", n) }
 
 func oldRecords(n int) []journal.Record {
-	records := recordsOf(1, 2+100*n)
+	records := recordsOf(1, 2+34*n)
 	records[0].Content = []byte{}
 	records[1].Content = []byte("content")
 	return records
@@ -253,7 +253,7 @@ func TestOldProcess(t *testing.T) {
 	path := newPath(t)
 	oldFile(t, path)
 	old := mustRaw(t, path)
-	append1 := `INSERT INTO events (run, seq, at, kind, payload, content) VALUES ('old-1', 103, 0, 'x', x'00', NULL)`
+	append1 := `INSERT INTO events (run, seq, at, kind, payload, content) VALUES ('old-1', 37, 0, 'x', x'00', NULL)`
 	mustExec(t, old, `BEGIN; `+append1+`; ROLLBACK`)
 	j := mustOpen(t, path, Options{})
 	if _, err := old.ExecContext(t.Context(), append1); err == nil {

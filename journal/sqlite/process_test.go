@@ -173,9 +173,9 @@ func TestReadOnlyUser(t *testing.T) {
 		open, reader kernel.Code
 		says         string
 	}{
-		{"file", 0o777, 0o444, kernel.CodeLocalStorage, "", "is read-only"},
+		{"file", 0o777 | os.ModeSticky, 0o444, kernel.CodeLocalStorage, "", "is read-only"},
 		{"folder", 0o555, 0o444, kernel.CodeLocalStorage, kernel.CodeLocalStorage, "is read-only"},
-		{"secret", 0o777, 0o200, kernel.CodeLocalStorage, kernel.CodeLocalStorage, "cannot be opened"},
+		{"secret", 0o777 | os.ModeSticky, 0o200, kernel.CodeLocalStorage, kernel.CodeLocalStorage, "cannot be opened"},
 		{"missing", 0o555, 0, kernel.CodeLocalStorage, kernel.CodeNotFound, "may not be used by this user"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

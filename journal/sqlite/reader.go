@@ -43,6 +43,9 @@ func OpenReader(ctx context.Context, path string, o Options) (*Reader, error) {
 
 // readable reports why the file cannot be read as it is.
 func (f file) readable(ctx context.Context, o Options) error {
+	if err := f.guarded(); err != nil {
+		return err
+	}
 	_, exists, err := f.stat()
 	if err != nil {
 		return err

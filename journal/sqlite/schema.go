@@ -47,8 +47,8 @@ func execEach(ctx context.Context, db database, statements ...string) error {
 }
 
 // schemaVersion returns the version of the schema, 0 for an empty file. The
-// file of another application is LOCAL_STORAGE, one of a version that is newer
-// than the known ones VERSION.
+// file of another application is LOCAL_STORAGE, as is one with objects that are
+// not ours, and one of a version that is newer than the known ones VERSION.
 func schemaVersion(ctx context.Context, q querier, f file, known int) (int, error) {
 	var application, version, objects int
 	err := q.QueryRowContext(ctx, `SELECT
@@ -73,7 +73,7 @@ func schemaVersion(ctx context.Context, q querier, f file, known int) (int, erro
 			Hint:    "use that version or a later one; the file was left as it is",
 		}
 	}
-	return version, nil
+	return version, checkObjects(ctx, q, f, version == len(migrations()))
 }
 
 // migrate brings the file to the newest schema in one transaction, and does

@@ -71,7 +71,9 @@ type Journal struct {
 //
 // It fails with CONFIGURATION for options or a path that cannot be used, with
 // VERSION for the file of a newer version, and with LOCAL_STORAGE for anything
-// else, such as the file of another application: such a file is left as it is.
+// else, such as the file of another application, one that others may write or
+// replace, or one that holds tables, views or triggers of others: such a file is
+// left as it is.
 func Open(ctx context.Context, path string, o Options) (*Journal, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -79,6 +81,9 @@ func Open(ctx context.Context, path string, o Options) (*Journal, error) {
 	o = o.withDefaults()
 	f, err := locate(path)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.guarded(); err != nil {
 		return nil, err
 	}
 	if err := f.create(syncFolder); err != nil {
