@@ -43,8 +43,13 @@ const MaxStdout = 8 << 10
 // maxFile bounds a configuration file, in bytes.
 const maxFile = 1 << 20
 
+// DefaultLease is how long a process that fell silent keeps its runs where
+// nothing sets it.
+const DefaultLease = 10 * time.Second
+
 // Config is a checked configuration. A Config that Read returned is complete
-// but for what the environment fills (see Complete).
+// but for what the environment fills (see Complete). A new field belongs into
+// what is kept with a run, too (see Stored).
 type Config struct {
 	File         string // as given; empty: there is none
 	Dir          string // absolute; what the file's relative paths start from
@@ -59,6 +64,19 @@ type Config struct {
 	// RequestTimeout bounds one request to the model.
 	RequestTimeout time.Duration
 	Verify         *Verify // nil: answers stay unchecked
+	Engine         Engine
+	// Unknown says what a call whose outcome is unknown does to its run.
+	Unknown kernel.OnUnknown
+	// Kept says that this is what a run was started with (see FromStored), and
+	// not what a file says now.
+	Kept bool
+}
+
+// Engine says how runs are driven.
+type Engine struct {
+	// Lease is how long a process that fell silent keeps its runs, from 1 s to
+	// 10 min.
+	Lease time.Duration
 }
 
 // Model says which model answers. Empty fields are unset.
@@ -66,8 +84,11 @@ type Model struct {
 	Provider string // OpenAI, Anthropic or Script
 	Name     string // script: the file, absolute
 	BaseURL  string // empty: the provider's own
-	Profile  kernel.Profile
-	Stream   bool
+	// SecretQuery says that the query of BaseURL came from the environment, where
+	// keys come from: it is not kept with a run.
+	SecretQuery bool
+	Profile     kernel.Profile
+	Stream      bool
 	// MaxTokens is the output limit of a request, from MinMaxTokens to
 	// MaxMaxTokens; 0: unset.
 	MaxTokens int
@@ -109,6 +130,8 @@ func empty(dir string) *Config {
 		Limits:         kernel.DefaultLimits(),
 		Retry:          kernel.DefaultRetry(),
 		RequestTimeout: DefaultRequestTimeout,
+		Engine:         Engine{Lease: DefaultLease},
+		Unknown:        kernel.UnknownTell,
 	}
 }
 

@@ -39,9 +39,16 @@ tools: [multiply, run_program]
 programs:
   main: [python3, main.py]
   lint: {argv: [lint, -v], effect: read, timeout: 2m}
-policy: [{allow: multiply}, {ask: run_program, reason: "it starts a process"}, {deny: "*_file"}]
+policy:
+  - {allow: multiply}
+  - {ask: run_program, reason: "it starts a process", expires: 2h, on_expiry: escalate, grant: 5m, approvers: {not_asker: true, quorum: 2, from: [ann, ben], escalate: [eve, fay]}}
+  - {ask: write_file, expires: 24h, on_expiry: refuse, grant: 15m, approvers: {not_asker: true, quorum: 1}}
+  - {ask: read_file}
+  - {deny: "*_file"}
 limits: {turns: 3, calls: 4, deadline: 1m, request_timeout: 7s, repeat: 0, tokens: 5000, last_turn: reads, retry: {attempts: 2, per_run: 5, wait: 0s}}
 verify: {program: main, args: [-x, "1"], exit_code: 1, stdout: "42", when: each_turn, on_unverified: continue}
+engine: {lease: 1m}
+unknown: wait
 `
 
 func TestReadEveryKey(t *testing.T) {
@@ -71,13 +78,25 @@ func TestReadEveryKey(t *testing.T) {
 		},
 		Policy: []policy.Rule{
 			{Answer: kernel.Allow, Tool: "multiply"},
-			{Answer: kernel.Ask, Tool: "run_program", Reason: "it starts a process"},
+			{
+				Answer: kernel.Ask, Tool: "run_program", Reason: "it starts a process",
+				Expires: 2 * time.Hour, OnExpiry: kernel.ExpiryEscalate, Grant: 5 * time.Minute,
+				Approvers: kernel.Approvers{NotAsker: true, Quorum: 2, From: []string{"ann", "ben"}, Escalate: []string{"eve", "fay"}},
+			},
+			{
+				Answer: kernel.Ask, Tool: "write_file", Expires: 24 * time.Hour, OnExpiry: kernel.ExpiryRefuse, Grant: 15 * time.Minute,
+				Approvers: kernel.Approvers{NotAsker: true, Quorum: 1},
+			},
+			// What the file leaves out is written down, so that a run keeps it.
+			{Answer: kernel.Ask, Tool: "read_file", Expires: 24 * time.Hour, OnExpiry: kernel.ExpiryRefuse, Grant: 15 * time.Minute},
 			{Answer: kernel.Deny, Tool: "*_file"},
 		},
 		Limits:         kernel.Limits{Turns: 3, Calls: 4, Deadline: time.Minute, Tokens: 5000, LastTurn: kernel.LastTurnReads},
 		Retry:          kernel.Retry{Attempts: 2, PerRun: 5},
 		RequestTimeout: 7 * time.Second,
 		Verify:         &config.Verify{Program: "main", Args: []string{"-x", "1"}, ExitCode: 1, Stdout: &stdout, EachTurn: true, Continue: true},
+		Engine:         config.Engine{Lease: time.Minute},
+		Unknown:        kernel.UnknownWait,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config.Secret{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -97,6 +116,9 @@ func TestReadEmptyFile(t *testing.T) {
 		}
 		if got.Limits != kernel.DefaultLimits() || got.Retry != kernel.DefaultRetry() || got.RequestTimeout != 15*time.Second {
 			t.Errorf("%q: limits %+v %+v", text, got.Limits, got.Retry)
+		}
+		if got.Engine.Lease != 10*time.Second || got.Unknown != kernel.UnknownTell || got.Kept {
+			t.Errorf("%q: %+v", text, got)
 		}
 		if got.Workspace != got.Dir {
 			t.Errorf("%q: workspace %q is not the file's folder", text, got.Workspace)
@@ -118,7 +140,7 @@ func TestReadRefuses(t *testing.T) {
 		{"not a mapping", "[a]", 1, "must be a mapping, not a list", ""},
 		{"text alone", "hello", 1, "must be a mapping, not text", ""},
 		{"unknown key", "\nmodell: {}", 2, `unknown key "modell"`, "did you mean model?"},
-		{"unknown key without a near one", "zzz: 1", 1, `unknown key "zzz"`, "known here: instructions, limits, model"},
+		{"unknown key without a near one", "zzz: 1", 1, `unknown key "zzz"`, "known here: engine, instructions, limits, model"},
 		{"unknown nested key", limits + "repeats: 3}", 2, `limits: unknown key "repeats"`, "did you mean repeat?"},
 		{"unknown deep key", "limits:\n  retry:\n    attempt: 1", 3, `limits.retry: unknown key "attempt"`, "did you mean attempts?"},
 		{"a key in the file", "model:\n  api_key: sk-x", 2, `model: unknown key "api_key"`, "known here"},
@@ -147,6 +169,9 @@ func TestReadRefuses(t *testing.T) {
 		{"max_tokens 16385", "model: {max_tokens: 16385}", 1, "from 128 to 16384, not 16385", ""},
 		{"max_tokens abc", "model: {max_tokens: abc}", 1, "must be a whole number, not text", "plain digits"},
 		{"max_tokens as text", `model: {max_tokens: "4096"}`, 1, "must be a whole number, not text", ""},
+		{"base_url with a key", "model: {base_url: \"https://example.test/v1?v=1&Api_Key=sk-x\"}", 1, "must not hold a key", "OPENAI_BASE_URL"},
+		{"base_url with a key behind a semicolon", "model: {base_url: \"https://example.test/v1?v=1;k%65y=sk-x\"}", 1, "must not hold a key", ""},
+		{"base_url with a token", "model: {base_url: \"https://example.test/v1?access_token=sk-x\"}", 1, "must not hold a key", "environment"},
 		{"base_url without a scheme", "model: {base_url: example.test/v1}", 1, "model.base_url: must be an http or https URL", ""},
 		{"base_url of a file", "model: {base_url: \"file:///etc/passwd\"}", 1, "must be an http or https URL", "https://host for anthropic"},
 		{"base_url with a password", "model: {base_url: \"https://me:pw@example.test\"}", 1, "must not hold a name or a password", "environment"},
@@ -245,7 +270,7 @@ func TestReadRefuses(t *testing.T) {
 func TestReadBounds(t *testing.T) {
 	for _, text := range []string{
 		"model: {max_tokens: 128}", "model: {max_tokens: 16384}", "limits: {turns: 1, calls: 1, repeat: 2, deadline: 1ns}",
-		"tools: []", "policy: []", "programs: {}", `policy: [{allow: "*"}]`,
+		"tools: []", "policy: []", "programs: {}", `policy: [{allow: "*"}]`, `model: {base_url: "https://example.test/v1?api-version=1&region=eu"}`,
 	} {
 		if _, err := config.Read(write(t, text), tools); err != nil {
 			t.Errorf("%q: %v", text, err)

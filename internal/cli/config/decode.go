@@ -14,7 +14,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/holdfast-run/holdfast/kernel"
-	"github.com/holdfast-run/holdfast/policy"
 )
 
 // decode reads text into c and checks what needs two sections.
@@ -32,6 +31,8 @@ func (c *Config) decode(text []byte, tools []string) error {
 		"policy":       func(v value) error { return c.decodePolicy(v, tools) },
 		"limits":       c.decodeLimits,
 		"verify":       c.decodeVerify,
+		"engine":       c.decodeEngine,
+		"unknown":      into(&c.Unknown, choice(kernel.UnknownTell, kernel.UnknownWait)),
 	})
 	if err != nil {
 		return err
@@ -106,46 +107,6 @@ func (c *Config) decodeTools(v value, known []string) error {
 	})
 }
 
-func (c *Config) decodePolicy(v value, known []string) error {
-	return v.list(func(item value) error {
-		var rule policy.Rule
-		answers := 0
-		answer := func(a kernel.Answer) func(value) error {
-			return func(tool value) error {
-				answers++
-				rule.Answer = a
-				return into(&rule.Tool, value.text)(tool)
-			}
-		}
-		err := item.mapping(fields{
-			"allow":  answer(kernel.Allow),
-			"ask":    answer(kernel.Ask),
-			"deny":   answer(kernel.Deny),
-			"reason": into(&rule.Reason, value.text),
-		})
-		if err != nil {
-			return err
-		}
-		if answers != 1 {
-			return item.fail("write one rule as {allow: TOOL}, {ask: TOOL} or {deny: TOOL}", "a rule has exactly one of allow, ask and deny")
-		}
-		if err := rule.Validate(); err != nil {
-			return item.fail(err.Hint, "%s", err.Message)
-		}
-		// A rule that is about nothing is a slip, and one that was to deny is a
-		// hole.
-		if !slices.ContainsFunc(known, rule.Matches) {
-			what := "unknown tool"
-			if strings.Contains(rule.Tool, "*") {
-				what = "no tool is named like"
-			}
-			return item.fail(hintFor(rule.Tool, known), "%s %.80q", what, rule.Tool)
-		}
-		c.Policy = append(c.Policy, rule)
-		return nil
-	})
-}
-
 // The bounds of limits: they leave room for arithmetic.
 const (
 	maxCount    = 1_000_000_000
@@ -190,6 +151,14 @@ func repeat(v value) (int, error) {
 	return n, err
 }
 
+// The words of verify.when and verify.on_unverified.
+const (
+	whenAnswer   = "answer"
+	whenEachTurn = "each_turn"
+	thenStop     = "stop"
+	thenContinue = "continue"
+)
+
 func (c *Config) decodeVerify(v value) error {
 	check := &Verify{}
 	var when, unverified string
@@ -207,14 +176,14 @@ func (c *Config) decodeVerify(v value) error {
 			check.Stdout = new(string)
 			return into(check.Stdout, recordable)(v)
 		},
-		"when":          into(&when, choice("answer", "each_turn")),
-		"on_unverified": into(&unverified, choice("stop", "continue")),
+		"when":          into(&when, choice(whenAnswer, whenEachTurn)),
+		"on_unverified": into(&unverified, choice(thenStop, thenContinue)),
 	})
 	if err != nil {
 		return err
 	}
-	check.EachTurn = when == "each_turn"
-	check.Continue = unverified == "continue"
+	check.EachTurn = when == whenEachTurn
+	check.Continue = unverified == thenContinue
 	c.Verify = check
 	return nil
 }
@@ -228,6 +197,17 @@ func recordable(v value) (string, error) {
 			"is longer than what a result records of an output: %d bytes with the line break", MaxStdout)
 	}
 	return s, err
+}
+
+// The bounds of engine.lease: a shorter one is lost to a slow disk, a longer one
+// keeps runs from whoever could go on with them.
+const (
+	minLease = time.Second
+	maxLease = 10 * time.Minute
+)
+
+func (c *Config) decodeEngine(v value) error {
+	return v.mapping(fields{"lease": into(&c.Engine.Lease, duration(minLease, maxLease))})
 }
 
 // check compares the sections with one another.

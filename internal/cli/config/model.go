@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -57,8 +58,31 @@ func baseURL(v value) (string, error) {
 	if problem, hint := checkURL(s, "https://host/v1 for openai, https://host for anthropic"); problem != "" {
 		return "", v.fail(hint, "%s", problem)
 	}
+	if holdsCredential(s) {
+		return "", v.fail("keys come from the environment: set OPENAI_BASE_URL or ANTHROPIC_BASE_URL to this URL instead",
+			"must not hold a key, and the name of one of its parameters says that it does")
+	}
 	return s, nil
 }
+
+// holdsCredential reports whether a parameter of a checked URL seems to be a
+// credential.
+func holdsCredential(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil {
+		return false
+	}
+	// Query would pass over parameters that it takes for malformed.
+	for part := range strings.FieldsFuncSeq(u.RawQuery, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, _, _ := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(name); err != nil || credentialName.MatchString(plain) {
+			return true
+		}
+	}
+	return false
+}
+
+var credentialName = regexp.MustCompile(`(?i)key|token|secret|sig|auth|pass|pwd|code|cred`)
 
 // checkURL returns what is wrong with a base URL, and what to do: form is how
 // to write it. It quotes nothing of it, since people put keys into URLs.
@@ -77,9 +101,14 @@ func checkURL(s, form string) (problem, hint string) {
 
 // Complete fills unset model values from the environment and checks that the
 // model can be reached for: provider, name and key are there. Errors are
-// CONFIGURATION and hold no value of a key.
+// CONFIGURATION and hold no value of a key. Of a configuration that was kept
+// with a run the key alone is filled, and the query of its base URL where that
+// came from the environment before: everything else is as it was.
 func (c *Config) Complete(env func(string) string) error {
 	m := &c.Model
+	if c.Kept {
+		return c.completeKept(env)
+	}
 	if m.Provider == "" {
 		provider, err := c.providerFrom(env)
 		if err != nil {
@@ -128,18 +157,41 @@ func (c *Config) complete(env func(string) string, prefix string) error {
 	if err := m.completeURL(env, prefix+"BASE_URL"); err != nil {
 		return err
 	}
+	if m.Name == "" {
+		return c.fail("the model has no name", "write model: {name: NAME} or set "+prefix+"MODEL")
+	}
+	m.setMaxTokens()
+	return c.takeKey(env, prefix)
+}
+
+func (c *Config) takeKey(env func(string) string, prefix string) error {
+	m := &c.Model
 	key := env(prefix + "API_KEY")
 	m.Key = NewSecret(key)
 	switch {
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return environment(prefix+"API_KEY", "holds a space, a line break or another character that is in no key", "set it to the key alone, as the provider shows it")
-	case m.Name == "":
-		return c.fail("the model has no name", "write model: {name: NAME} or set "+prefix+"MODEL")
 	case !m.Key.Set() && !loopback(m.BaseURL):
 		return c.fail("there is no key for the provider "+m.Provider, "set "+prefix+"API_KEY")
 	}
-	m.setMaxTokens()
 	return nil
+}
+
+func (c *Config) completeKept(env func(string) string) error {
+	m := &c.Model
+	if m.Provider == Script {
+		return nil
+	}
+	prefix := strings.ToUpper(m.Provider) + "_"
+	if m.SecretQuery {
+		now := env(prefix + "BASE_URL")
+		if !hasQuery(now) || withoutSecrets(now, true) != m.BaseURL {
+			return environment(prefix+"BASE_URL", "is not the one that the run was started with, whose query was not kept since it may hold a key",
+				"set it to "+m.BaseURL+" with the query that it had")
+		}
+		m.BaseURL = now
+	}
+	return c.takeKey(env, prefix)
 }
 
 func (m *Model) completeURL(env func(string) string, name string) error {
@@ -157,7 +209,30 @@ func (m *Model) completeURL(env func(string) string, name string) error {
 	if problem, hint := checkURL(m.BaseURL, form); problem != "" {
 		return environment(name, problem, hint)
 	}
+	m.SecretQuery = hasQuery(m.BaseURL)
 	return nil
+}
+
+func hasQuery(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.RawQuery != ""
+}
+
+// withoutSecrets returns a base URL without name and password, and without its
+// query where that is a secret.
+func withoutSecrets(s string, query bool) string {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return ""
+	case u.User == nil && !query:
+		return s
+	}
+	u.User = nil
+	if query {
+		u.RawQuery = ""
+	}
+	return u.String()
 }
 
 // loopback reports whether a checked base URL stays on this machine, where
