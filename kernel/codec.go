@@ -39,6 +39,9 @@ const eventSize = 256
 // DecodeEvent reads what EncodeEvent wrote. A newer version is VERSION; a text
 // that is no event, or has fields that are not known, is INVALID_EVENT.
 func DecodeEvent(b []byte) (Event, error) {
+	if e := reread(b); e != nil {
+		return e, nil
+	}
 	var env eventEnvelope
 	if err := openEnvelope(b, &env, &env.V); err != nil {
 		return nil, err

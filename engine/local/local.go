@@ -72,6 +72,7 @@ type Engine struct {
 	closed   bool
 	leaving  atomic.Bool        // no run begins anything new: see Work
 	taken    func(journal.Head) // told by Work's wish of each run that is taken up; nil: nobody
+	nudged   chan struct{}      // wakes Work
 	wg       sync.WaitGroup
 	rounds   rounds
 }
@@ -86,7 +87,8 @@ func New(c Config) (*Engine, error) {
 	e := &Engine{
 		journal: c.Journal, log: engine.QuietLog(c.Log), owner: c.Owner, lease: c.Lease, poll: c.Poll,
 		agents: c.Agents, clock: c.Clock, spawn: c.Spawn, jitter: c.Jitter,
-		runs: map[string]*run{}, sessions: map[session]*run{}, parked: map[string]*engine.Agent{}, feeds: map[string]*feed{},
+		nudged: make(chan struct{}, 1),
+		runs:   map[string]*run{}, sessions: map[session]*run{}, parked: map[string]*engine.Agent{}, feeds: map[string]*feed{},
 	}
 	if e.lease == 0 {
 		e.lease = DefaultLease

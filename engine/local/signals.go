@@ -102,10 +102,20 @@ func (e *Engine) wake(ctx context.Context, id string) {
 			return
 		}
 	}
-	if e.mayTakeUp(id) {
-		if err := e.takeUp(context.WithoutCancel(ctx), id); err != nil {
-			e.log.Warn("run not taken up", "run", id, "error", err)
-		}
+	if !e.mayTakeUp(id) {
+		e.nudge()
+		return
+	}
+	if err := e.takeUp(context.WithoutCancel(ctx), id); err != nil {
+		e.log.Warn("run not taken up", "run", id, "error", err)
+	}
+}
+
+// nudge lets Work look for runs at once, if it is waiting.
+func (e *Engine) nudge() {
+	select {
+	case e.nudged <- struct{}{}:
+	default:
 	}
 }
 

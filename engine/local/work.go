@@ -56,6 +56,7 @@ func (e *Engine) Work(ctx context.Context, w Workload) error {
 		}
 		select {
 		case <-ctx.Done():
+		case <-e.nudged:
 		case <-wait:
 		}
 	}
