@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -131,18 +132,27 @@ func (r *run) listen() *work {
 	return nil
 }
 
-// hear applies the signals that wait for the run.
+// hear applies the signals that wait for the run. A cancel comes first: nothing
+// that others wished begins any more.
 func (r *run) hear() error {
 	signals, err := r.signals()
 	if err != nil {
 		return err
 	}
+	slices.SortStableFunc(signals, func(a, b journal.Signal) int { return urgency(&a) - urgency(&b) })
 	for i := range signals {
 		if err := r.obey(&signals[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func urgency(s *journal.Signal) int {
+	if s.Kind == journal.SignalCancel {
+		return 0
+	}
+	return 1
 }
 
 func (r *run) signals() (s []journal.Signal, err error) {
