@@ -33,8 +33,8 @@ func CheckVote(v *Vote) error {
 
 // Count takes a vote and returns the approval as it stands then, with the vote
 // among its Votes if it counts. A vote that may not be given is refused, and
-// changes nothing: EXPIRED, ALREADY_DECIDED by whom and when, STALE_APPROVAL
-// for other content, FORBIDDEN for who may not decide.
+// changes nothing: STALE_APPROVAL for other content, EXPIRED, ALREADY_DECIDED by
+// whom and when, FORBIDDEN for who may not decide, in this order.
 //
 // One person has one vote: the same answer again changes nothing, and a yes can
 // be turned into a no until it is decided. One no refuses; a quorum of people
@@ -62,8 +62,15 @@ func Count(a Approval, v Vote) (Approval, error) {
 }
 
 func countable(a *Approval, v *Vote) error {
+	expired := a.State == ApprovalExpired || a.State == ApprovalOpen && !a.Expires.IsZero() && !v.At.Before(a.Expires)
 	switch {
-	case a.State == ApprovalExpired, a.State == ApprovalOpen && !a.Expires.IsZero() && !v.At.Before(a.Expires):
+	case v.Hash != "" && v.Hash != a.Hash:
+		return &kernel.Error{
+			Code:    kernel.CodeStaleApproval,
+			Message: "the hash is not that of approval " + a.ID,
+			Hint:    "look at it again with holdfast approvals show, and give the hash that it prints",
+		}
+	case expired:
 		return &kernel.Error{
 			Code:    kernel.CodeExpired,
 			Message: "approval " + a.ID + " expired at " + stamp(a.Expires),
@@ -74,12 +81,6 @@ func countable(a *Approval, v *Vote) error {
 			Code:    kernel.CodeAlreadyDecided,
 			Message: fmt.Sprintf("approval %s is already %s", a.ID, a.outcome()),
 			Hint:    "holdfast approvals show " + a.ID + " tells the rest",
-		}
-	case v.Hash != "" && v.Hash != a.Hash:
-		return &kernel.Error{
-			Code:    kernel.CodeStaleApproval,
-			Message: "the hash is not that of approval " + a.ID,
-			Hint:    "look at it again with holdfast approvals show, and give the hash that it prints",
 		}
 	}
 	return may(a, v.By)

@@ -1,8 +1,6 @@
 package journaltest
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -199,41 +197,6 @@ func testReadersSeeWholeAppends(t *testing.T, j journal.Journal) {
 		})
 	}
 	wg.Wait()
-}
-
-func testContext(t *testing.T, j journal.Journal) {
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := j.Append(ended, journal.Entry{Head: headOf("r"), Records: recordsOf(1, 1)}); !errors.Is(err, context.Canceled) {
-		t.Errorf("append: %v, want the context's error", err)
-	}
-	mustAppend(t, j, headOf("r"), recordsOf(1, 1)) // the first one wrote nothing
-	if _, err := j.Read(ended, "r", 0, 0); !errors.Is(err, context.Canceled) {
-		t.Errorf("read: %v, want the context's error", err)
-	}
-	if _, err := j.Head(ended, "r"); !errors.Is(err, context.Canceled) {
-		t.Errorf("head: %v, want the context's error", err)
-	}
-	if _, err := j.Heads(ended, journal.Query{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("heads: %v, want the context's error", err)
-	}
-}
-
-func testClosed(t *testing.T, j journal.Journal) {
-	ctx := t.Context()
-	mustAppend(t, j, headOf("r"), recordsOf(1, 1))
-	for range 2 {
-		if err := j.Close(); err != nil {
-			t.Fatalf("close: %v", err)
-		}
-	}
-	wantCode(t, j.Append(ctx, journal.Entry{Head: headOf("r"), Records: recordsOf(2, 1)}), kernel.CodeLocalStorage)
-	_, err := j.Read(ctx, "r", 0, 0)
-	wantCode(t, err, kernel.CodeLocalStorage)
-	_, err = j.Head(ctx, "r")
-	wantCode(t, err, kernel.CodeLocalStorage)
-	_, err = j.Heads(ctx, journal.Query{})
-	wantCode(t, err, kernel.CodeLocalStorage)
 }
 
 // testCloseWaits closes while many append: each append either succeeds or says

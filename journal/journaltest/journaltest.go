@@ -3,6 +3,7 @@ package journaltest
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -13,7 +14,17 @@ import (
 // Run tests the journals that open returns. Each must be empty and its own;
 // the suite closes it.
 func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
-	for name, test := range map[string]func(*testing.T, journal.Journal){
+	for name, test := range tests() {
+		t.Run(name, func(t *testing.T) {
+			j := open(t)
+			t.Cleanup(func() { _ = j.Close() }) // closed by the test where closing is its subject
+			test(t, j)
+		})
+	}
+}
+
+func tests() map[string]func(*testing.T, journal.Journal) {
+	all := map[string]func(*testing.T, journal.Journal){
 		"records come back as they went in":    testRoundTrip,
 		"nil content is not empty content":     testNilContent,
 		"bytes and text of every kind":         testBytes,
@@ -25,9 +36,12 @@ func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
 		"all or nothing":                       testAtomic,
 		"refused arguments":                    testRefused,
 		"a run keeps its identity":             testIdentity,
+		"nothing after a stop":                 testNothingAfterStop,
 		"head":                                 testHead,
+		"head: what a run waits for":           testHeadWaits,
 		"heads: order and limit":               testHeadsOrder,
 		"heads: filters":                       testHeadsFilters,
+		"heads: states":                        testHeadsState,
 		"heads: two tenants":                   testHeadsOwner,
 		"unknown run":                          testUnknown,
 		"many runs at once":                    testManyRuns,
@@ -36,12 +50,90 @@ func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
 		"returned slices belong to the reader": testIsolation,
 		"after Close":                          testClosed,
 		"Close waits for appends":              testCloseWaits,
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := open(t)
-			t.Cleanup(func() { _ = j.Close() }) // closed by the test where closing is its subject
-			test(t, j)
-		})
+		"ready runs":                           testReady,
+		"ready runs: order":                    testReadyOrder,
+		"links":                                testLinks,
+		"seals":                                testSeals,
+		"seals of many runs at once":           testSealsOfMany,
+		"changes":                              testChanges,
+	}
+	maps.Copy(all, entryTests())
+	maps.Copy(all, leaseTests())
+	maps.Copy(all, ledgerTests())
+	maps.Copy(all, approvalTests())
+	return all
+}
+
+func entryTests() map[string]func(*testing.T, journal.Journal) {
+	return map[string]func(*testing.T, journal.Journal){
+		"entry: every part":                     testAllParts,
+		"entry: the first":                      testFirstEntry,
+		"entry: parts belong to the journal":    testPartsIsolation,
+		"signals: once for each id":             testSignals,
+		"signals: taken up":                     testApplied,
+		"signals: refused":                      testSendRefused,
+		"signals: many at once":                 testSendRace,
+		"sessions are serial":                   testSession,
+		"sessions: one of many opens":           testSessionRace,
+		"approvals: as they were asked":         testAsk,
+		"approvals: refused questions":          testAskInvalid,
+		"approvals: closed":                     testCloseApproval,
+		"approvals: not closed":                 testCloseRefused,
+		"approvals: spent once, on the content": testSpend,
+		"approvals: what can be spent":          testSpendStates,
+		"approvals: queries":                    testApprovalsQuery,
+	}
+}
+
+func leaseTests() map[string]func(*testing.T, journal.Journal) {
+	return map[string]func(*testing.T, journal.Journal){
+		"lease: taken by the first entry": testLeaseBegins,
+		"lease: renewed by appends":       testLeaseRenewedByAppend,
+		"lease: taken over":               testTakeOver,
+		"lease: acquired again":           testAcquireAgain,
+		"lease: not acquired":             testAcquireRefused,
+		"lease: renewed":                  testRenew,
+		"lease: given back":               testRelease,
+		"lease: one of many":              testAcquireRace,
+	}
+}
+
+func ledgerTests() map[string]func(*testing.T, journal.Journal) {
+	return map[string]func(*testing.T, journal.Journal){
+		"claim":                                testClaim,
+		"claim: invalid":                       testClaimInvalid,
+		"claim: a key that is known":           testSameKey,
+		"claim: a key of another run":          testSameKeyAcrossRuns,
+		"claim: an equal request":              testEqualRequest,
+		"claim: a free key is no way past":     testFreeKeyIsNoWayPast,
+		"claim: the window of the latest":      testWindowOfTheLatest,
+		"claim: exclusive":                     testExclusive,
+		"claim: exclusive and idempotent":      testExclusiveIdempotent,
+		"claim: of others":                     testClaimsOfOthers,
+		"claim: one of many":                   testClaimRace,
+		"settled":                              testSettle,
+		"settled: refused":                     testSettleRefused,
+		"settled: by who lost it":              testSettleAfterTakeOver,
+		"settled: and claimed in one entry":    testSettleThenClaim,
+		"settled: stored bytes":                testStoredBytes,
+		"resolved":                             testResolve,
+		"resolved: refused":                    testResolveRefused,
+		"resolved: after the stop":             testResolveAfterStop,
+		"resolved: one of many":                testResolveRace,
+		"effects: queries":                     testEffectsQuery,
+		"effects: claimed at the same instant": testEffectsOfOneInstant,
+	}
+}
+
+func approvalTests() map[string]func(*testing.T, journal.Journal) {
+	return map[string]func(*testing.T, journal.Journal){
+		"decided":                     testDecide,
+		"decided: who, what and when": testVotes,
+		"decided: by a quorum":        testQuorum,
+		"decided: already":            testAlreadyDecided,
+		"decided: one of many":        testDecideRace,
+		"decided: or expired":         testDecideAgainstClose,
+		"decided: after the stop":     testDecideAfterStop,
 	}
 }
 
@@ -50,7 +142,9 @@ func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
 func RunDurable(t *testing.T, open func(t *testing.T, dir string) journal.Journal) {
 	Run(t, func(t *testing.T) journal.Journal { return open(t, t.TempDir()) })
 	t.Run("reopen", func(t *testing.T) { testReopen(t, open) })
+	t.Run("reopen with everything", func(t *testing.T) { testReopenAll(t, open) })
 	t.Run("two handles on one journal", func(t *testing.T) { testTwoHandles(t, open) })
+	t.Run("two handles at once", func(t *testing.T) { testTwoHandlesRace(t, open) })
 }
 
 // epoch is an instant with a digit in every place down to the nanosecond.
