@@ -192,9 +192,9 @@ func equalCases() []ledgerCase {
 		{"no effect", once, none, hour(time.Minute), ""},
 		{"no effect, exclusive", once, none, exclusive, ""},
 		{"landed, without a window", once, landed, asIs, ""},
-		{"landed, within the window", once, landed, hour(2*time.Minute), kernel.ClaimWindow},
-		{"landed, at its last instant", once, landed, hour(time.Hour+time.Minute-1), kernel.ClaimWindow},
-		{"landed, after the window", once, landed, hour(time.Hour+time.Minute), ""},
+		{"landed, within the window", once, landed, hour(2 * time.Minute), kernel.ClaimWindow},
+		{"landed, at its last instant", once, landed, hour(time.Hour + time.Minute - 1), kernel.ClaimWindow},
+		{"landed, after the window", once, landed, hour(time.Hour + time.Minute), ""},
 		{"landed, by a clock behind", once, landed, hour(-time.Hour), kernel.ClaimWindow},
 		{"landed, exclusive", once, landed, exclusive, ""},
 	}
