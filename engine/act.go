@@ -25,7 +25,9 @@ func (x *Execution) runTool(c kernel.RunTool) Task {
 	t, _ := x.tools.Bind(c.Call.Name, c.Effect) // its decision found it in the same set
 	call := x.toolCall(c.Call, c.Turn, c.Attempt, c.Key)
 	border := x.border
-	border.Until = time.Now().Add(instant(x.State.Deadline).Sub(x.Clock.Now()))
+	if _, own := x.Clock.(SystemClock); own { // contexts know no other time: elsewhere the deadline's timer ends the call
+		border.Until = time.Now().Add(instant(x.State.Deadline).Sub(x.Clock.Now()))
+	}
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
 		begun := x.Clock.Now()
 		returned := func(out tool.Outcome) (kernel.Event, Content) {

@@ -35,6 +35,9 @@ func (e Env) complete() Env {
 	if e.Clock == nil {
 		e.Clock = SystemClock{}
 	}
+	if e.Grace <= 0 {
+		e.Grace = DefaultGrace
+	}
 	if e.Jitter == nil {
 		e.Jitter = func() int { return rand.IntN(10_001) }
 	}

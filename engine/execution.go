@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
@@ -48,6 +49,10 @@ type Env struct {
 	Log *slog.Logger // required
 	// Watch receives the deltas of replies; it does not block. nil: nobody.
 	Watch func(model.Delta)
+	// Grace is how long code of the embedding program may take to return once
+	// its context has ended; after that its command is reported without it. 0:
+	// DefaultGrace.
+	Grace time.Duration
 	// Clock is the time of the runs. nil: the system's.
 	Clock Clock
 	// Jitter is a share of the largest jitter, in 1/10,000. nil: random.
@@ -63,8 +68,9 @@ func NewExecution(env Env, s Start, prior []kernel.Message) (x *Execution, err e
 	}
 	x = &Execution{
 		Replay: NewReplay(s.Run, prior), Env: env.complete(),
-		agent: s.Agent, start: s, border: tool.Border{Logger: env.Log},
+		agent: s.Agent, start: s,
 	}
+	x.border = tool.Border{Grace: x.Grace, Logger: x.Log}
 	defer x.contain("the agent", &err)
 	if x.spec, err = s.Agent.spec(); err != nil {
 		return nil, err

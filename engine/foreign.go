@@ -11,9 +11,8 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// grace is how long code of the embedding program may take to return once its
-// context has ended. After that its command is reported without it.
-const grace = 2 * time.Second
+// DefaultGrace is the value of Env.Grace that nobody sets.
+const DefaultGrace = 2 * time.Second
 
 // Bounds of what code of the embedding program says, in bytes.
 const (
@@ -38,7 +37,7 @@ func (x *Execution) panicked(what string, p any) error {
 // goroutine, or not return. lost reports in its place, on another goroutine or
 // as the last thing of this one; a report that comes after all is then late.
 func (x *Execution) foreign(ctx context.Context, what string, lost func(), call func() error) (err error) {
-	stop := afterGrace(ctx, func() {
+	stop := afterGrace(ctx, x.Grace, func() {
 		x.Log.Warn("foreign code abandoned", "run", x.Run, "in", what)
 		lost()
 	})
@@ -60,17 +59,18 @@ func (x *Execution) foreign(ctx context.Context, what string, lost func(), call 
 
 // afterGrace calls late when ctx has ended for as long as the grace, unless it
 // is stopped before.
-func afterGrace(ctx context.Context, late func()) (stop func()) {
+func afterGrace(ctx context.Context, grace time.Duration, late func()) (stop func()) {
 	if ctx.Done() == nil { // it has no end
 		return func() {}
 	}
-	w := &lateness{late: late}
+	w := &lateness{grace: grace, late: late}
 	w.unwatch = context.AfterFunc(ctx, w.begin)
 	return w.end
 }
 
 // lateness is the grace of code whose context may end.
 type lateness struct {
+	grace   time.Duration
 	late    func()
 	unwatch func() bool
 
@@ -83,7 +83,7 @@ func (w *lateness) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.stopped {
-		w.timer = time.AfterFunc(grace, w.late)
+		w.timer = time.AfterFunc(w.grace, w.late)
 	}
 }
 

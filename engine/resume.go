@@ -5,7 +5,6 @@ import (
 
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
-	"github.com/holdfast-run/holdfast/tool"
 )
 
 // Stored is a run as its journal has it, for whoever takes it over.
@@ -44,7 +43,7 @@ func Resume(env Env, agent *Agent, s *Stored, prior []kernel.Message) (*Executio
 	}
 	var x *Execution
 	if agent == nil {
-		x = &Execution{Replay: NewReplay(start.Run, prior), Env: env.complete(), start: start, border: tool.Border{Logger: env.Log}}
+		x = &Execution{Replay: NewReplay(start.Run, prior), Env: env.complete(), start: start}
 	} else {
 		var err error
 		if x, err = NewExecution(env, start, prior); err != nil {

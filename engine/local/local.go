@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,10 +46,17 @@ type Config struct {
 	// begin. nil: such runs are left alone.
 	Agents func(ctx context.Context, s *engine.Stored) (*engine.Agent, error)
 
-	// Clock and Spawn are the time and the goroutines of the runs, and Jitter
-	// their chance; a simulator sets them. nil: the system's.
+	// Grace is how long a model, a policy, a tool or a verifier may take to return
+	// once its context has ended; what it says after that counts for nothing. 0:
+	// engine.DefaultGrace.
+	Grace time.Duration
+
+	// Clock and Spawn are the time and the goroutines of the runs, Wait is how Run
+	// and Work wait until one of the channels has something to receive, and Jitter
+	// is chance; a simulator sets them. nil: the system's.
 	Clock  engine.Clock
 	Spawn  func(func())
+	Wait   func(a, b, c <-chan struct{})
 	Jitter func() int
 }
 
@@ -60,8 +68,10 @@ type Engine struct {
 	lease   time.Duration
 	poll    time.Duration
 	agents  func(ctx context.Context, s *engine.Stored) (*engine.Agent, error)
+	grace   time.Duration
 	clock   engine.Clock
 	spawn   func(func())
+	wait    func(a, b, c <-chan struct{})
 	jitter  func() int
 
 	mu       sync.Mutex
@@ -86,7 +96,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		journal: c.Journal, log: engine.QuietLog(c.Log), owner: c.Owner, lease: c.Lease, poll: c.Poll,
-		agents: c.Agents, clock: c.Clock, spawn: c.Spawn, jitter: c.Jitter,
+		agents: c.Agents, grace: c.Grace, clock: c.Clock, spawn: c.Spawn, wait: c.Wait, jitter: c.Jitter,
 		nudged: make(chan struct{}, 1),
 		runs:   map[string]*run{}, sessions: map[session]*run{}, parked: map[string]*engine.Agent{}, feeds: map[string]*feed{},
 	}
@@ -108,7 +118,18 @@ func New(c Config) (*Engine, error) {
 	if e.spawn == nil {
 		e.spawn = func(f func()) { go f() }
 	}
+	if e.wait == nil {
+		e.wait = wait
+	}
 	return e, nil
+}
+
+func wait(a, b, c <-chan struct{}) {
+	select {
+	case <-a:
+	case <-b:
+	case <-c:
+	}
 }
 
 // Start begins a run: see engine.Engine.
@@ -130,11 +151,10 @@ func (e *Engine) Run(ctx context.Context, s engine.Start) (*engine.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-r.done:
-	case <-ctx.Done():
+	e.wait(r.done, ctx.Done(), nil)
+	if ctx.Err() != nil {
 		_ = r.signal(&engine.Signal{Kind: engine.SignalCancel, Reason: "interrupted"}) // stopped by itself: as good
-		<-r.done
+		e.wait(r.done, nil, nil)
 	}
 	if r.lost != nil {
 		return nil, r.lost
@@ -192,7 +212,7 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 }
 
 func (e *Engine) env(r *run) engine.Env {
-	return engine.Env{Log: e.log, Watch: r.feed.delta, Clock: e.clock, Jitter: e.jitter}
+	return engine.Env{Log: e.log, Watch: r.feed.delta, Grace: e.grace, Clock: e.clock, Jitter: e.jitter}
 }
 
 // admit takes a run in, unless its id or its session is in use: the runs of a
@@ -286,5 +306,10 @@ func (e *Engine) shut() []*run {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true
-	return slices.Collect(maps.Values(e.runs))
+	return e.underWay()
+}
+
+// underWay returns the runs under way, by id. The engine is locked.
+func (e *Engine) underWay() []*run {
+	return slices.SortedFunc(maps.Values(e.runs), func(a, b *run) int { return strings.Compare(a.id, b.id) })
 }

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
@@ -54,11 +53,7 @@ func (e *Engine) Work(ctx context.Context, w Workload) error {
 		if !on {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-		case <-e.nudged:
-		case <-wait:
-		}
+		e.wait(ctx.Done(), e.nudged, wait)
 	}
 }
 
@@ -167,7 +162,7 @@ func (e *Engine) count() int {
 func (e *Engine) any() *run {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, r := range e.runs {
+	for _, r := range e.underWay() {
 		return r
 	}
 	return nil
@@ -301,35 +296,27 @@ const handBackGrace = 10 * time.Second
 func (e *Engine) handBack() {
 	e.mu.Lock()
 	e.leaving.Store(true)
-	runs := make([]*run, 0, len(e.runs))
-	for _, r := range e.runs {
-		runs = append(runs, r)
-	}
+	runs := e.underWay()
 	e.mu.Unlock()
 	late := make(chan struct{})
 	timer := e.clock.AfterFunc(handBackGrace, func() { close(late) })
 	defer timer.Stop()
-	var all sync.WaitGroup
 	for _, r := range runs {
-		r.mu.Lock()
-		if !r.closed && r.leaves() {
-			r.handBack()
-		}
-		r.mu.Unlock()
-		all.Go(func() {
-			select {
-			case <-r.done:
-			case <-late:
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				if !r.closed {
-					r.handBack()
-				}
-			}
-		})
+		r.letGo((*run).leaves)
 	}
-	all.Wait()
+	for _, r := range runs {
+		e.wait(r.done, late, nil)
+		r.letGo(func(*run) bool { return true })
+	}
 	e.rounds.end()
+}
+
+func (r *run) letGo(when func(*run) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed && when(r) {
+		r.handBack()
+	}
 }
 
 // handBack lets the run go as it is: whoever takes it over finds out what
