@@ -72,8 +72,8 @@ func TestLookupClassifies(t *testing.T) {
 			said := o.Text
 			if found == kernel.PresenceUnknown {
 				said = strings.Join(o.Warnings, "\n")
-				if strings.Contains(said, "hunter2") {
-					t.Errorf("a panic's words are shown: %s", said)
+				if strings.Contains(said, "hunter2") || strings.Contains(said, doubt) {
+					t.Errorf("a panic's words are shown, or the lookup is taken for an effect: %s", said)
 				}
 			}
 			if !strings.Contains(said, tt.want) || found == kernel.Absent && said != "" {
@@ -106,6 +106,17 @@ func TestLookupTellsWhatRunTells(t *testing.T) {
 		found, looked := tool.Border{}.Lookup(t.Context(), bound, tool.Call{})
 		if found != kernel.Present || fmt.Sprintf("%+v", looked) != fmt.Sprintf("%+v", ran) {
 			t.Errorf("found %s\n%+v\nran\n%+v", found, looked, ran)
+		}
+	}
+}
+
+// An effect that is there has landed, whatever the class of the call was.
+func TestLookupFindsWhatLanded(t *testing.T) {
+	tl := withLookup(finding(tool.Found{Presence: kernel.Present, Result: tool.Result{Text: "bounced", IsError: true}}, nil))
+	for _, effect := range []kernel.EffectClass{kernel.Read, kernel.Idempotent, kernel.Reconcilable, kernel.Once} {
+		bound, _ := newSet(t, tl).Bind("deed", effect)
+		if found, o := (tool.Border{}).Lookup(t.Context(), bound, tool.Call{}); found != kernel.Present || o.Facts.Disposition != kernel.Landed {
+			t.Errorf("%s: found %s, %+v", effect, found, o)
 		}
 	}
 }
