@@ -13,14 +13,24 @@ type Hash [sha256.Size]byte
 // String returns it in hex.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
+// Origin is what the chain of a run begins with: SHA-256 over the run and whose
+// it is, which never changes (see SameRun), each text behind its length.
+func Origin(h *Head) Hash {
+	b := []byte{'O'} // no origin gives the bytes of a record
+	for _, text := range []string{h.Run, h.Session, h.Tenant, h.User} {
+		b = append(number(b, int64(len(text))), text...)
+	}
+	return sha256.Sum256(number(b, h.StartedAt.UnixNano()))
+}
+
 // Link is the hash of a record of a run: SHA-256 over the hash of the record
-// before it (zero for the first), the run and every field of the record,
+// before it (Origin for the first), the run and every field of the record,
 // each of them of a fixed length or behind its length, so that no two records
 // give the same bytes.
 func Link(prev Hash, run string, r *Record) Hash {
 	const fixed = 1 + len(prev) + 5*8 + 1
 	b := make([]byte, 0, fixed+len(run)+len(r.Kind))
-	b = append(b, 'R') // no record gives the bytes of a seal
+	b = append(b, 'R') // no record gives the bytes of a seal or an origin
 	b = append(b, prev[:]...)
 	b = number(b, r.Seq)
 	b = number(b, r.At.UnixNano())

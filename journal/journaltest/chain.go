@@ -24,7 +24,7 @@ func testLinks(t *testing.T, j journal.Journal) {
 	}
 	var want []journal.Hash
 	for i := range records {
-		want = append(want, linkOf("r", records[:i+1]))
+		want = append(want, linkOf(&d.head, records[:i+1]))
 	}
 	for after := -1; after <= len(want)+1; after++ {
 		for limit := range len(want) + 2 {
@@ -54,8 +54,9 @@ func testLinks(t *testing.T, j journal.Journal) {
 func testSeals(t *testing.T, j journal.Journal) {
 	var want []journal.Seal
 	sealed := func(run string, last int64) {
+		head := headOf(run)
 		s := journal.Seal{
-			Seq: int64(len(want)) + 1, Run: run, Last: last, Head: linkOf(run, recordsOf(1, int(last))), At: recordsOf(last, 1)[0].At,
+			Seq: int64(len(want)) + 1, Run: run, Last: last, Head: linkOf(&head, recordsOf(1, int(last))), At: recordsOf(last, 1)[0].At,
 		}
 		prev := journal.Hash{}
 		if len(want) > 0 {

@@ -30,7 +30,7 @@ func testReopen(t *testing.T, open func(t *testing.T, dir string) journal.Journa
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 	want := headOf("r")
-	want.LastSeq, want.Hash = 6, linkOf("r", recordsOf(1, 6))
+	want.LastSeq, want.Hash = 6, linkOf(&want, recordsOf(1, 6))
 	heads, err := j.Heads(t.Context(), journal.Query{Tenant: "acme"})
 	if err != nil {
 		t.Fatal(err)

@@ -172,11 +172,12 @@ func recordsOf(seq int64, n int) []journal.Record {
 	return records
 }
 
-// linkOf returns the hash of the last of a run's first records.
-func linkOf(run string, records []journal.Record) journal.Hash {
-	var link journal.Hash
+// linkOf returns the hash of the last of the first records of a run that
+// begins with a head.
+func linkOf(head *journal.Head, records []journal.Record) journal.Hash {
+	link := journal.Origin(head)
 	for i := range records {
-		link = journal.Link(link, run, &records[i])
+		link = journal.Link(link, head.Run, &records[i])
 	}
 	return link
 }

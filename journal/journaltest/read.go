@@ -55,7 +55,7 @@ func testBytes(t *testing.T, j journal.Journal) {
 	if diff := cmp.Diff(records, mustRead(t, j, head.Run)); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
-	head.LastSeq, head.Hash = 2, linkOf(head.Run, records)
+	head.LastSeq, head.Hash = 2, linkOf(&head, records)
 	heads, err := j.Heads(t.Context(), journal.Query{Session: head.Session, Tenant: head.Tenant, User: head.User})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func testHead(t *testing.T, j journal.Journal) {
 		}
 		want := c.head
 		want.Lease, want.Pending = journal.Lease{}, 0
-		want.LastSeq, want.Hash = c.last, linkOf("r", recordsOf(1, int(c.last)))
+		want.LastSeq, want.Hash = c.last, linkOf(&want, recordsOf(1, int(c.last)))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("head (-want +got):\n%s", diff)
 		}

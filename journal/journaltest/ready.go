@@ -101,12 +101,12 @@ func testHeadWaits(t *testing.T, j journal.Journal) {
 	})
 	want := running
 	want.State, want.WaitingFor, want.Approval, want.Due = journal.Waiting, "approval", "a", after(time.Hour)
-	want.LastSeq, want.Hash = 2, linkOf("r", recordsOf(1, 2))
+	want.LastSeq, want.Hash = 2, linkOf(&want, recordsOf(1, 2))
 	if diff := cmp.Diff(want, mustHead(t, j, "r")); diff != "" {
 		t.Errorf("waiting (-want +got):\n%s", diff)
 	}
 	d.must(func(e *journal.Entry) { e.Head = headOf("r") })
-	running.LastSeq, running.Hash = 3, linkOf("r", recordsOf(1, 3))
+	running.LastSeq, running.Hash = 3, linkOf(&running, recordsOf(1, 3))
 	if diff := cmp.Diff(running, mustHead(t, j, "r")); diff != "" {
 		t.Errorf("going on (-want +got):\n%s", diff)
 	}

@@ -97,7 +97,7 @@ func (p *plan) commit() {
 
 // begin adds a run.
 func (j *Journal) begin(h *journal.Head) *run {
-	r := &run{id: h.Run}
+	r := &run{id: h.Run, head: journal.Head{Hash: journal.Origin(h)}}
 	j.runs[h.Run], j.open[h.Run] = r, r
 	if h.Session != "" {
 		s := sessionOf(h)

@@ -61,7 +61,7 @@ func (t *tx) open(e *journal.Entry) (*journal.Head, []journal.Hash, error) {
 			return nil, nil, journal.SessionBusy(h.Session, *other)
 		}
 	}
-	next, links := after(&journal.Head{}, e, lease)
+	next, links := after(&journal.Head{Hash: journal.Origin(h)}, e, lease)
 	return next, links, t.exec(insertHead, headRow(next)...)
 }
 

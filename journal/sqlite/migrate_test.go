@@ -65,8 +65,9 @@ func wantMigrated(t *testing.T, j journal.Reader) {
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Fatalf("%s: %v (-want +got):\n%s", oldRun(n), err, diff)
 		}
+		h, err := j.Head(t.Context(), oldRun(n))
+		link := journal.Origin(&h)
 		var links []journal.Hash
-		var link journal.Hash
 		for i := range want {
 			link = journal.Link(link, oldRun(n), &want[i])
 			links = append(links, link)
@@ -74,7 +75,6 @@ func wantMigrated(t *testing.T, j journal.Reader) {
 		if got, err := j.Links(t.Context(), oldRun(n), 0, 0); err != nil || cmp.Diff(links, got) != "" {
 			t.Errorf("%s: links %v, %v", oldRun(n), got, err)
 		}
-		h, err := j.Head(t.Context(), oldRun(n))
 		if err != nil || h.LastSeq != int64(len(want)) || h.Hash != link || h.Lease != (journal.Lease{}) || !h.Due.IsZero() || h.Pending != 0 {
 			t.Errorf("%s: head %+v, %v", oldRun(n), h, err)
 		}

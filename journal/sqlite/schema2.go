@@ -198,34 +198,40 @@ func makeSignals(ctx context.Context, db database) error {
 // chainEvents moves the events over, each with its hash, and gives the runs
 // those of their last ones.
 func chainEvents(ctx context.Context, db database) error {
-	runs, err := column(ctx, db, `SELECT run FROM runs ORDER BY run`)
+	runs, err := collect(ctx, db, scanOrigin, `SELECT run, session, tenant, user, started_at FROM runs ORDER BY run`)
 	if err != nil {
 		return err
 	}
-	for _, run := range runs {
-		head, err := chainRun(ctx, db, run)
+	for i := range runs {
+		head, err := chainRun(ctx, db, &runs[i])
 		if err != nil {
 			return err
 		}
-		if _, err := db.ExecContext(ctx, `UPDATE runs SET hash = ? WHERE run = ?`, head[:], run); err != nil {
+		if _, err := db.ExecContext(ctx, `UPDATE runs SET hash = ? WHERE run = ?`, head[:], runs[i].Run); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// scanOrigin reads what a chain begins with.
+func scanOrigin(row scanner) (h journal.Head, err error) {
+	return h, row.Scan(&h.Run, &h.Session, &h.Tenant, &h.User, (*instant)(&h.StartedAt))
+}
+
 // chainRun moves the events of one run, a bounded number at a time.
-func chainRun(ctx context.Context, db database, run string) (head journal.Hash, err error) {
+func chainRun(ctx context.Context, db database, run *journal.Head) (head journal.Hash, err error) {
 	const query = `SELECT seq, at, kind, payload, content FROM old_events WHERE run = ? AND seq > ? ORDER BY seq LIMIT 64`
+	head = journal.Origin(run)
 	for last := int64(0); ; {
-		records, err := collect(ctx, db, scanRecord, query, run, last)
+		records, err := collect(ctx, db, scanRecord, query, run.Run, last)
 		if err != nil || len(records) == 0 {
 			return head, err
 		}
 		for i := range records {
 			r := &records[i]
-			head, last = journal.Link(head, run, r), r.Seq
-			if _, err := db.ExecContext(ctx, insertEvent, run, r.Seq, r.At.UnixNano(), string(r.Kind), r.Payload, r.Content, head[:]); err != nil {
+			head, last = journal.Link(head, run.Run, r), r.Seq
+			if _, err := db.ExecContext(ctx, insertEvent, run.Run, r.Seq, r.At.UnixNano(), string(r.Kind), r.Payload, r.Content, head[:]); err != nil {
 				return head, err
 			}
 		}
