@@ -84,8 +84,11 @@ func (x *Execution) askPolicy(ctx context.Context, c kernel.DecideCall, d *kerne
 	}
 	decision, err := x.agent.Policy.Decide(ctx, x.policyRequest(c.Call, d.Effect))
 	d.Answer, d.Reason, d.Rule = decision.Answer, kernel.Clip(decision.Reason, maxWords), kernel.Clip(decision.Rule, 200)
-	if d.Answer == kernel.Ask {
-		d.Asking = decision.Asking
+	if asking := decision.Asking; d.Answer == kernel.Ask && asking != nil {
+		if bad := policy.CheckAsking(asking); bad != nil {
+			return errors.Join(err, bad)
+		}
+		d.Asking = asking
 	}
 	if d.Answer != kernel.Allow && d.Answer != kernel.Ask {
 		d.Answer = kernel.Deny

@@ -105,6 +105,30 @@ func TestCodeThatPanics(t *testing.T) {
 	}
 }
 
+// A policy that asks in a way that no one could answer has not answered.
+func TestPolicyThatAsksNonsense(t *testing.T) {
+	for name, asking := range map[string]kernel.Asking{
+		"expired":          {Expires: -time.Second},
+		"for an instant":   {Grant: 1},
+		"by a crowd":       {Approvers: kernel.Approvers{Quorum: 11}},
+		"by too few":       {Approvers: kernel.Approvers{Quorum: 2, From: []string{"ann"}}},
+		"again, of nobody": {OnExpiry: kernel.ExpiryEscalate},
+	} {
+		tl := &counter{}
+		r := run(t, &engine.Agent{
+			Model: &script{steps: []step{calls(call("c1", "deed", `{}`)), says("done")}},
+			Tools: tools(t, tl.tool("deed")),
+			Policy: deciding(func(policy.Request) (policy.Decision, error) {
+				return policy.Decision{Answer: kernel.Ask, Asking: &asking}, nil
+			}),
+		})
+		wantStop(t, r, kernel.StopAnswered, "")
+		if got := results(r); tl.count() != 0 || len(got) != 1 || !strings.Contains(got[0], "the policy could not be asked") {
+			t.Errorf("%s: ran %d times, told %q", name, tl.count(), got)
+		}
+	}
+}
+
 type badKey struct {
 	probe
 	key func() (string, error)
