@@ -21,7 +21,7 @@ func (m *machine) putQuestion(c *CallState) {
 	}
 	m.emit(q)
 	if c.Timer != 0 {
-		m.emit(SetTimer{Cmd: c.Timer, Timer: TimerApproval, At: c.Expires, After: c.Asking.Expires})
+		m.emit(SetTimer{Cmd: c.Timer, Timer: TimerApproval, At: c.Expires, After: m.until(c.Expires)})
 	}
 }
 
@@ -38,6 +38,9 @@ func (m *machine) onApprovalDecided(e ApprovalDecided) error {
 	c.Cmd = 0
 	if e.Approved {
 		c.Approved, c.GrantedAt = true, m.Now
+		if e.Given != 0 {
+			c.GrantedAt = min(e.Given, m.Now)
+		}
 		m.decideAgain(c)
 	} else {
 		m.refuse(c, LinkPolicy, "not approved"+because(e.Reason))

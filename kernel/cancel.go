@@ -59,7 +59,7 @@ func (m *machine) skipRest(stop Stop) {
 		case c.Stage == StageAsking && c.Cmd != 0:
 			m.withdraw(c)
 		case c.begun():
-			m.settle(c, InDoubt, nil)
+			m.settle(c, c.cutShort(), nil)
 		case c.Cmd != 0:
 			m.emit(Abort{Cmd: c.Cmd})
 		}
@@ -78,14 +78,16 @@ func unfinished(c *CallState, stop Stop) string {
 	switch {
 	case c.Stage == StageUnresolved:
 		return interrupted(c)
+	case c.begun() && c.Effect == Read:
+		return "Interrupted: the host failed while this call ran; it reads only, and has changed nothing."
 	case c.begun():
 		return "Interrupted: the host failed while this call ran; it may have taken effect."
 	case c.Tried == "":
 		return "Not run: the run stopped before this call (" + string(stop) + ")."
 	case c.Tried == DidNotHappen:
-		return "Failed without effect; the run stopped before the next attempt (" + string(stop) + ")."
+		return c.fate() + " without effect; the run stopped before the next attempt (" + string(stop) + ")."
 	}
-	return "Failed, but it may have taken effect; the run stopped before the next attempt (" + string(stop) + ")."
+	return c.fate() + ", and may have taken effect; the run stopped before the next attempt (" + string(stop) + ")."
 }
 
 // onDeadline believes the timer rather than a clock that stepped back: from now

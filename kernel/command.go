@@ -131,8 +131,8 @@ type SetTimer struct {
 	After time.Duration `json:"after"` // the same span, for display
 }
 
-// Abort ends an outstanding command early. A model request and a started tool
-// still report; anything else is forgotten.
+// Abort ends an outstanding command early. A model request, a started tool and
+// a lookup still report; anything else is forgotten.
 type Abort struct {
 	Cmd Seq `json:"cmd"`
 }

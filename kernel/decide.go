@@ -105,9 +105,9 @@ func (m *machine) refuse(c *CallState, bad Link, why string) {
 	case c.Tried == "":
 		answer(c, bad, "Not run: "+why)
 	case c.Tried == DidNotHappen:
-		answer(c, bad, "Interrupted or failed without effect, and not run again: "+why)
+		answer(c, bad, c.fate()+" without effect, and not run again: "+why)
 	default:
-		answer(c, bad, "Interrupted or failed; it may have taken effect, and is not run again: "+why)
+		answer(c, bad, c.fate()+"; it may have taken effect, and is not run again: "+why)
 	}
 }
 
@@ -135,13 +135,15 @@ func (e *CallDecided) validate() error {
 
 // permit lets a call go on to its approval, or to its run.
 func (m *machine) permit(c *CallState, e *CallDecided) {
+	if !m.granted(c) {
+		m.lapse(c)
+	}
 	last := m.Turn >= m.Spec.Limits.Turns && m.Spec.Limits.LastTurn == LastTurnReads
 	switch {
 	case last && c.Effect != Read:
 		m.refuse(c, LinkPolicy, "this was the last turn, and no request is left in which its effect could be seen.")
 	case e.Answer == Ask && !m.granted(c):
-		m.lapse(c)
-		c.Reason, c.Asking = Clip(e.Reason, 2000), e.Asking
+		c.Reason, c.Asking, c.Escalated = Clip(e.Reason, 2000), e.Asking, false
 		m.ask(c)
 	default:
 		c.Stage = StageReady

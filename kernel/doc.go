@@ -42,9 +42,9 @@
 //     an event.
 //  6. The driver MUST execute Commit commands in order and change the
 //     canonical history in no other way.
-//  7. The driver MUST answer an Abort of a model request or of a started tool
-//     with that command's own report (ModelFailed, CallReturned), in bounded
-//     time. Aborts of anything else need no report.
+//  7. The driver MUST answer an Abort of a model request, of a started tool or
+//     of a lookup with that command's own report (ModelFailed, CallReturned,
+//     Reconciled), in bounded time. Aborts of anything else need no report.
 //
 // # Reading order
 //

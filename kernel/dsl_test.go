@@ -64,7 +64,7 @@ func (p *player) budget() string {
 
 // waiting shows what the run waits for, and how its deadline stands.
 func (p *player) waiting() string {
-	until := func(t Time) string { return pick(t != 0, " until "+(t-scenarioStart).span().String(), "") }
+	until := func(t Time) string { return pick(t != 0, " until "+t.Since(scenarioStart).String(), "") }
 	w, waits := p.state.Waiting()
 	if !waits {
 		return "= for nobody, deadline" + until(p.state.Deadline)
@@ -209,6 +209,9 @@ func (p *player) approval(approved bool, a *args) Event {
 		}
 	}
 	e.Digest = a.or("digest", e.Digest)
+	if a.has("given") {
+		e.Given = p.now.Add(a.duration("given", 0))
+	}
 	return e
 }
 

@@ -72,6 +72,9 @@ func (m *machine) onClaimRefused(e ClaimRefused) error {
 	c := m.call(i)
 	c.Attempt--
 	c.Cmd = 0
+	if e.Why == ClaimApproval {
+		c.Approved = false // there is nothing to give up
+	}
 	m.lapse(c)
 	if e.Why == ClaimStored {
 		m.commitResult(c, e.Result)
@@ -86,13 +89,13 @@ func (e *ClaimRefused) validate() error {
 	if e.Why.words() == "" {
 		return invalid("a claim refused for no known reason")
 	}
-	if e.Why != ClaimStored {
-		return validText(e.Effect)
+	if (e.Why == ClaimStored) != (e.Result != nil) {
+		return invalid("a refused claim has a result where that is stored, and only there")
 	}
-	if e.Result == nil {
-		return invalid("a stored result without its facts")
+	if err := e.Result.validateFound(); err != nil {
+		return err
 	}
-	return e.Result.validate()
+	return validText(e.Effect)
 }
 
 // words complete "Not run: … (effect ID).".
@@ -134,9 +137,10 @@ func (m *machine) settle(c *CallState, d Disposition, r *ResultFacts) {
 // retryTool waits to try a call again, where attempts are left and a repeat
 // does no harm: the tool proved that nothing happened, or its class says so. A
 // business key alone does not: an effect of the class once that may have
-// happened is never repeated.
+// happened is never repeated. One that landed has happened, whatever its class.
 func (m *machine) retryTool(c *CallState, e *CallReturned) bool {
-	harmless := c.Effect == Read || c.Effect == Idempotent || e.Result.Disposition == DidNotHappen
+	d := e.Result.Disposition
+	harmless := c.Effect == Read || d == DidNotHappen || c.Effect == Idempotent && d == InDoubt
 	if e.Result.Status != StatusRetryable || c.Attempt >= c.Attempts || !harmless {
 		return false
 	}
@@ -144,12 +148,24 @@ func (m *machine) retryTool(c *CallState, e *CallReturned) bool {
 	if m.Now.Add(delay) >= m.Deadline {
 		return false
 	}
-	if c.Tried == "" || c.Tried == DidNotHappen {
-		c.Tried = e.Result.Disposition
-	}
+	c.tried(d)
 	c.Stage = StageRetrying
 	c.Cmd = m.number()
 	c.Due = m.Now.Add(delay)
 	m.emit(SetTimer{Cmd: c.Cmd, Timer: TimerTool, At: c.Due, After: delay})
 	return true
 }
+
+// tried keeps the gravest of what attempts left behind that brought no answer.
+// An attempt to read leaves nothing behind.
+func (c *CallState) tried(d Disposition) {
+	switch {
+	case c.Effect == Read:
+		c.Tried = DidNotHappen
+	case c.Tried != InDoubt:
+		c.Tried = d
+	}
+}
+
+// fate says how those attempts ended.
+func (c *CallState) fate() string { return pick(c.Interrupted > 0, "Interrupted", "Failed") }

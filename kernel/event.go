@@ -14,8 +14,17 @@ func (t Time) Add(d time.Duration) Time {
 	return 1<<63 - 1
 }
 
-// span is the time between two instants as a duration.
-func (t Time) span() time.Duration { return time.Duration(t) }
+// Since returns t - u, saturated at the longest spans.
+func (t Time) Since(u Time) time.Duration {
+	switch d := time.Duration(t - u); {
+	case t >= u && d < 0:
+		return 1<<63 - 1
+	case t < u && d >= 0:
+		return -1 << 63
+	default:
+		return d
+	}
+}
 
 // Seq numbers the commands of a run, from 1. A report carries the number of
 // the command that it answers.
@@ -249,7 +258,8 @@ type Approvers struct {
 	Escalate []string `json:"escalate,omitempty"`  // names asked after the expiry; nil: From is over, anyone
 }
 
-// ApprovalDecided answers AskHuman.
+// ApprovalDecided answers AskHuman. How long a yes holds counts from when it
+// was given, however long nobody took it up.
 type ApprovalDecided struct {
 	At       Time   `json:"at"`
 	Cmd      Seq    `json:"cmd"`
@@ -259,6 +269,7 @@ type ApprovalDecided struct {
 	Reason   string `json:"reason,omitempty"`
 	Digest   string `json:"digest"`             // of the content that was shown
 	Approval string `json:"approval,omitempty"` // its id, for the record
+	Given    Time   `json:"given,omitempty"`    // when people decided; 0: at At
 }
 
 // CallStarted says that the effect of RunTool is about to begin. It is

@@ -20,7 +20,7 @@ func (m *machine) onResumed() error {
 	case PhaseRequesting:
 		m.failed(&Failure{Kind: FailLost})
 	case PhaseBackingOff:
-		m.emit(SetTimer{Cmd: m.Awaiting, Timer: TimerRetry, At: m.Due, After: (m.Due - m.Now).span()})
+		m.emit(SetTimer{Cmd: m.Awaiting, Timer: TimerRetry, At: m.Due, After: m.until(m.Due)})
 	case PhaseVerifying:
 		m.emit(Verify{Cmd: m.Awaiting, Final: m.Answering && m.Ending.Stop == ""})
 	case PhaseActing:
@@ -39,6 +39,9 @@ func (m *machine) onResumed() error {
 
 func (m *machine) resumeCalls() {
 	for i := m.Cursor; i < len(m.Batch); i++ {
+		if m.Phase == PhaseDraining && !m.Batch[i].begun() {
+			continue // given up when the run was told to end
+		}
 		switch c := m.call(i); c.Stage {
 		case StageDeciding:
 			m.emit(DecideCall{Cmd: c.Cmd, Turn: m.Turn, Call: c.Call})
@@ -50,7 +53,7 @@ func (m *machine) resumeCalls() {
 		case StageRunning:
 			m.lost(c)
 		case StageRetrying:
-			m.emit(SetTimer{Cmd: c.Cmd, Timer: TimerTool, At: c.Due, After: (c.Due - m.Now).span()})
+			m.emit(SetTimer{Cmd: c.Cmd, Timer: TimerTool, At: c.Due, After: m.until(c.Due)})
 		case StageReconciling:
 			m.reconcile(c)
 		case StageUnresolved:
@@ -64,10 +67,8 @@ func (m *machine) resumeCalls() {
 func (m *machine) lost(c *CallState) {
 	c.Interrupted++
 	c.Cmd = 0
-	if c.Effect != Read {
-		c.Tried = InDoubt
-		m.settle(c, InDoubt, nil)
-	}
+	m.settle(c, c.cutShort(), nil)
+	c.tried(InDoubt)
 	again := m.Phase == PhaseActing && c.Interrupted < maxInterrupted
 	switch {
 	case c.Effect == Reconcilable:
@@ -76,10 +77,23 @@ func (m *machine) lost(c *CallState) {
 	case again && (c.Effect == Read || c.Effect == Idempotent):
 		c.Stage = StageReady
 	case c.Effect == Read:
-		answer(c, LinkHarness, fmt.Sprintf("Interrupted: the process ended while this call ran, %d times; it reads only, and has changed nothing.", c.Interrupted))
+		answer(c, LinkHarness, "Interrupted: the process ended while this call ran"+c.times()+"; it reads only, and has changed nothing.")
 	default:
 		m.unknown(c)
 	}
+}
+
+// cutShort is what is known of a call that began and never returned.
+func (c *CallState) cutShort() Disposition {
+	if c.Effect == Read {
+		return DidNotHappen
+	}
+	return InDoubt
+}
+
+// times is how often a call was interrupted, where that is more than once.
+func (c *CallState) times() string {
+	return pick(c.Interrupted > 1, fmt.Sprintf(", %d times", c.Interrupted), "")
 }
 
 func (m *machine) reconcile(c *CallState) {
@@ -92,23 +106,19 @@ func (m *machine) onReconciled(e Reconciled) error {
 	if err != nil {
 		return err
 	}
-	if e.Result != nil {
-		if err := e.Result.validate(); err != nil {
-			return err
-		}
+	if err := e.validate(); err != nil {
+		return err
 	}
 	c := m.call(i)
-	switch {
-	case e.Found == Present && e.Result != nil:
+	switch e.Found {
+	case Present:
 		m.settle(c, Landed, e.Result)
 		m.commitResult(c, e.Result)
-	case e.Found == Absent:
+	case Absent:
 		m.settle(c, DidNotHappen, nil)
 		m.absent(c)
-	case e.Found == PresenceUnknown:
+	case PresenceUnknown:
 		m.unknown(c)
-	default:
-		return invalid(fmt.Sprintf("a lookup that found %.40q, or a result that is not there", e.Found))
 	}
 	if m.Phase == PhaseDraining {
 		m.drain()
@@ -116,6 +126,29 @@ func (m *machine) onReconciled(e Reconciled) error {
 		m.advance()
 	}
 	return nil
+}
+
+func (e *Reconciled) validate() error {
+	switch e.Found {
+	case Present, Absent, PresenceUnknown:
+	default:
+		return invalid(fmt.Sprintf("a lookup that found %.40q", e.Found))
+	}
+	if (e.Found == Present) != (e.Result != nil) {
+		return invalid("a lookup has a result where the effect is there, and only there")
+	}
+	return e.Result.validateFound()
+}
+
+// validateFound checks the result of an effect that is there; nil is none.
+func (r *ResultFacts) validateFound() error {
+	if r == nil {
+		return nil
+	}
+	if r.Disposition != Landed {
+		return invalid(fmt.Sprintf("the result of an effect that is there, and %.40q", r.Disposition))
+	}
+	return r.validate()
 }
 
 // absent takes a call whose interrupted effect is known not to be there.
@@ -128,7 +161,7 @@ func (m *machine) absent(c *CallState) {
 	case c.Interrupted < maxInterrupted:
 		c.Stage = StageReady
 	default:
-		answer(c, LinkHarness, fmt.Sprintf("Interrupted: the process ended while this call ran, %d times; it had no effect.", c.Interrupted))
+		answer(c, LinkHarness, "Interrupted: the process ended while this call ran"+c.times()+"; it had no effect.")
 	}
 }
 
@@ -137,6 +170,7 @@ func (m *machine) unknown(c *CallState) {
 	if m.Phase == PhaseActing && m.await(c) {
 		return
 	}
+	c.Cmd = 0
 	m.warn("call " + show(c.Call.ID, 80) + " was interrupted and may have taken effect; its outcome is not known" + named(c.Ledger))
 	answer(c, LinkHarness, interrupted(c))
 }
@@ -165,11 +199,15 @@ func (m *machine) onEffectResolved(e EffectResolved) error {
 	}
 	for i := m.Cursor; i < len(m.Batch); i++ {
 		c := &m.Batch[i]
-		if c.Stage == StageUnresolved && c.Ledger == e.Effect && c.Cmd != 0 {
-			m.resolve(m.call(i), &e)
-			m.advance()
-			return nil
+		if c.Stage != StageUnresolved || c.Ledger != e.Effect || c.Cmd == 0 {
+			continue
 		}
+		if c.Call.ID != e.Call {
+			return invalid("the effect is that of another call")
+		}
+		m.resolve(m.call(i), &e)
+		m.advance()
+		return nil
 	}
 	return nil // the fact stands; nothing waits for it
 }
@@ -183,13 +221,11 @@ func (e *EffectResolved) validate() error {
 	if e.Effect == "" {
 		return invalid("a finding on no effect")
 	}
-	if e.Result != nil {
-		if err := e.Result.validate(); err != nil {
-			return err
-		}
-		if e.As != FoundLanded {
-			return invalid("a result of an effect that is not there")
-		}
+	if e.Result != nil && e.As != FoundLanded {
+		return invalid("a result of an effect that is not there")
+	}
+	if err := e.Result.validateFound(); err != nil {
+		return err
 	}
 	return validText(e.Effect, e.Call)
 }

@@ -101,7 +101,8 @@ const (
 	StageStarting Stage = "starting" // a RunTool is out; nothing has begun
 	StageRunning  Stage = "running"  // begun
 	StageRetrying Stage = "retrying" // waits to be tried again
-	// After a crash, or where the outcome is unknown:
+	// The next two: after a crash, or where the outcome is unknown.
+
 	StageReconciling Stage = "reconciling" // a Reconcile is out
 	StageUnresolved  Stage = "unresolved"  // waits until someone finds out what became of it
 	StageAnswered    Stage = "answered"    // its answer is known
@@ -134,8 +135,8 @@ type CallState struct {
 	Interrupted int    `json:"interrupted,omitempty"` // how often its run was lost
 	Due         Time   `json:"due,omitempty"`         // of its timer, while it retries
 
-	// Tried is the gravest of what attempts that failed left behind; empty:
-	// none failed.
+	// Tried is the gravest of what attempts left behind that failed or were cut
+	// short; empty: there was none.
 	Tried Disposition `json:"tried,omitempty"`
 	// Text answers a call that gave no result.
 	Text string `json:"text,omitempty"`

@@ -55,10 +55,10 @@ func (m *machine) onVerified(e Verified) error {
 		m.next()
 	case e.Verdict == VerdictTrue:
 		m.finish(StopVerified, "")
-	case m.heard():
-		m.next()
 	case m.Spec.Continue && e.Verdict == VerdictNot:
 		m.sendBack()
+	case m.heard():
+		m.next()
 	default:
 		m.finish(StopAnswered, "")
 	}

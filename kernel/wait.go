@@ -1,5 +1,7 @@
 package kernel
 
+import "time"
+
 // WaitFor says what a run waits for.
 type WaitFor string
 
@@ -50,7 +52,7 @@ func (s *State) Waiting() (Wait, bool) {
 // people: that time is theirs.
 func (m *machine) skipPause() {
 	if m.Paused {
-		m.Deadline = m.Deadline.Add((m.Now - m.PausedAt).span())
+		m.Deadline = m.Deadline.Add(m.Now.Since(m.PausedAt))
 		m.PausedAt = m.Now
 	}
 }
@@ -76,5 +78,8 @@ func (m *machine) pause() {
 }
 
 func (m *machine) setDeadline() {
-	m.emit(SetTimer{Cmd: m.DeadlineTimer, Timer: TimerDeadline, At: m.Deadline, After: (m.Deadline - m.Now).span()})
+	m.emit(SetTimer{Cmd: m.DeadlineTimer, Timer: TimerDeadline, At: m.Deadline, After: m.until(m.Deadline)})
 }
+
+// until is the time that is left until t; none when t has passed.
+func (m *machine) until(t Time) time.Duration { return max(0, t.Since(m.Now)) }
