@@ -11,47 +11,49 @@ import (
 )
 
 // auditor watches a run from outside and keeps its own books: what a driver
-// was told and what it reported. Its checks are the design's invariants.
+// was told and what it reported. Its checks are the design's invariants. Its
+// files: this one, of the run; audit_call_test.go, of calls; audit_ledger_test.go,
+// of claims and of questions to people; audit_resume_test.go, of what is out,
+// through take-overs and pauses.
 type auditor struct {
 	spec    Spec
 	faults  []string
 	started bool
+	event   Event // of this step
+	steps   int
 
 	deadline  Time
 	paused    bool // people alone are waited for: the deadline moves on with the clock
 	now       Time
 	cancelled bool
 	late      bool // the deadline's timer went off
-	timer     Seq  // the deadline's
+	timer     Seq  // the deadline's; 0: none is out
 
-	lastCmd Seq
-	open    map[Seq]Command // out, not reported
-	aborted map[Seq]bool
+	lastCmd   Seq
+	open      map[Seq]Command // out, not reported
+	aborted   map[Seq]bool    // of these, told to end, and still to report
+	again     map[Seq]Command // what a take-over has to put again, in this step
+	repeated  bool            // the command at hand is one of these
+	takeovers int
 
 	turn, attempt, requests int
 	waited                  time.Duration
-	modelOut                bool
 	lastModel               Seq
+	said                    int // messages that have not entered the history
 
 	pending  []Call // committed, not answered, in order
 	calls    map[string]*auditedCall
+	claims   map[string]*auditedClaim
+	asks     map[Seq]*auditedAsk
 	verdict  Verdict
 	finished int
 }
 
-// auditedCall is what the auditor knows of one admitted call.
-type auditedCall struct {
-	decision  CallDecided // the latest
-	recorded  CallDecided // the first that let it go on: what it said of the tool counts
-	approved  bool // by a person, and not spent
-	allowed   bool
-	attempts  int  // RunTools
-	happened  bool // something may be there
-	startedAs Seq
-}
-
 func newAuditor(spec Spec) *auditor {
-	return &auditor{spec: spec, open: map[Seq]Command{}, aborted: map[Seq]bool{}, calls: map[string]*auditedCall{}}
+	return &auditor{
+		spec: spec, open: map[Seq]Command{}, aborted: map[Seq]bool{}, calls: map[string]*auditedCall{},
+		claims: map[string]*auditedClaim{}, asks: map[Seq]*auditedAsk{},
+	}
 }
 
 func (a *auditor) fault(format string, args ...any) {
@@ -72,6 +74,22 @@ func (a *auditor) step(before State, e Event, after State, commands []Command, e
 	}
 	a.check(a.finished == 0, "%s was accepted after the stop", e.Kind()) // I4
 	a.check(e.Kind() != "" && oneLine(DescribeEvent(e)), "event is no line: %q", DescribeEvent(e))
+	a.event = e
+	a.steps++
+	a.clock(e)
+	a.report(e)
+	for _, c := range commands {
+		a.check(oneLine(DescribeCommand(c)), "command is no line: %q", DescribeCommand(c))
+		a.number(c)
+		a.command(c)
+	}
+	a.nothingForgotten()
+	a.ledgerAgrees()
+	a.paused = a.waitsForPeople()
+	a.state(after)
+}
+
+func (a *auditor) clock(e Event) {
 	if !a.started {
 		a.started = true
 		a.deadline = e.When().Add(a.spec.Limits.Deadline)
@@ -82,33 +100,6 @@ func (a *auditor) step(before State, e Event, after State, commands []Command, e
 	if a.paused {
 		a.deadline = a.deadline.Add(time.Duration(a.now - since))
 	}
-	a.event(e)
-	for _, c := range commands {
-		a.check(oneLine(DescribeCommand(c)), "command is no line: %q", DescribeCommand(c))
-		a.number(c)
-		a.command(c)
-	}
-	a.paused = a.waitsForPeople()
-	a.state(after)
-}
-
-// waitsForPeople reports whether nothing is out but questions to people, and
-// the timers that end them.
-func (a *auditor) waitsForPeople() bool {
-	asked := false
-	for cmd, c := range a.open {
-		timer, isTimer := c.(SetTimer)
-		_, asks := c.(AskHuman)
-		switch {
-		case a.aborted[cmd]:
-		case asks:
-			asked = true
-		case isTimer && (timer.Timer == TimerApproval || timer.Timer == TimerDeadline):
-		default:
-			return false
-		}
-	}
-	return asked && a.finished == 0
 }
 
 func (a *auditor) refused(before State, e Event, after State, commands []Command, err error) {
@@ -127,69 +118,44 @@ func (a *auditor) refused(before State, e Event, after State, commands []Command
 	a.check(a.finished == 0 || e == nil || k.Code == CodeRunStopped, "after the stop: %v", err)
 }
 
-// event books what a driver reported.
-func (a *auditor) event(e Event) {
+// report books what a driver reported.
+func (a *auditor) report(e Event) {
 	cmd, reports := reportedCommand(e)
 	if _, late := e.(ModelReplied); reports && !late {
 		a.check(a.open[cmd] != nil, "%s for command %d, which is not out", e.Kind(), cmd)
 	}
+	out := a.open[cmd]
 	if _, start := e.(CallStarted); reports && !start {
-		delete(a.open, cmd)
+		a.forget(cmd)
 	}
 	switch e := e.(type) {
-	case ModelReplied, ModelFailed:
-		if reports && cmd == a.lastModel {
-			a.modelOut = false
-		}
 	case CallDecided:
-		c := a.calls[e.Call]
-		c.decision = e
-		if c.recorded.Answer == "" && (e.Answer == Allow || e.Answer == Ask) {
-			c.recorded = e
-		}
-		c.allowed = e.Answer == Allow || e.Answer == Ask && c.approved
+		a.decided(e)
 	case ApprovalDecided:
-		c := a.calls[e.Call]
-		a.check(c.decision.Answer == Ask, "an approval that was not asked for")
-		c.allowed, c.approved = false, e.Approved // until policy has been asked again
+		a.voted(e)
 	case CallStarted:
 		a.begin(e)
+	case ClaimRefused:
+		a.claimRefused(e, out)
 	case CallReturned:
 		a.returned(e)
+	case Reconciled:
+		a.reconciled(e)
+	case EffectResolved:
+		a.resolved(e)
+	case Resumed:
+		a.resumed()
+	case UserSaid:
+		a.said++
 	case Verified:
 		a.verdict = e.Verdict
 	case TimerFired:
-		a.late = a.late || e.Cmd == a.timer
+		if a.late = a.late || e.Cmd == a.timer; e.Cmd == a.timer {
+			a.timer = 0
+		}
 	case Cancelled:
 		a.cancelled = true
 	}
-}
-
-func (a *auditor) begin(e CallStarted) {
-	c := a.calls[e.Call]
-	a.check(a.now < a.deadline && !a.late, "call %s began after the deadline", e.Call)
-	a.check(!a.cancelled, "call %s began after a cancel", e.Call)
-	a.check(!a.aborted[e.Cmd], "call %s began after its abort", e.Call)
-	a.check(c.startedAs != e.Cmd, "call %s began twice", e.Call)
-	c.startedAs = e.Cmd
-	c.approved = false // spent
-}
-
-func (a *auditor) returned(e CallReturned) {
-	c := a.calls[e.Call]
-	a.check(c.startedAs == e.Cmd, "call %s returned without a start", e.Call)
-	c.happened = c.happened || e.Result.Disposition != DidNotHappen
-}
-
-// number checks that command numbers only grow, and books what is out.
-func (a *auditor) number(c Command) {
-	n, reports := commandKey(c)
-	if reports == "" {
-		return
-	}
-	a.check(n == a.lastCmd+1, "command %d follows %d", n, a.lastCmd)
-	a.lastCmd = n
-	a.open[n] = c
 }
 
 // command checks what the kernel orders.
@@ -200,21 +166,28 @@ func (a *auditor) command(c Command) {
 		a.nothingPending("a preparation")
 		a.goesOn("a preparation")
 		a.check(c.Turn == a.turn+1, "prepares turn %d after turn %d", c.Turn, a.turn)
+		a.check(a.said == 0 || a.repeated, "a preparation before what the user said is there")
 	case CallModel:
 		a.request(c)
 	case DecideCall:
 		a.goesOn("a decision")
 		a.check(slices.Contains(a.pending, c.Call), "decides a call that is not pending")
 	case AskHuman:
-		a.check(c.Digest == CallDigest(c.Call), "asks under another digest")
-		a.check(!a.cancelled && !a.late, "asks after the end")
+		a.asked(c)
+	case CloseApproval:
+		a.closed(c)
 	case RunTool:
 		a.run(c)
+	case Settle:
+		a.settled(c)
+	case Reconcile:
+		a.lookup(c)
+	case AwaitResolution:
+		a.awaits(c)
 	case SetTimer:
 		a.setTimer(c)
 	case Abort:
-		a.check(a.open[c.Cmd] != nil && !a.aborted[c.Cmd], "aborts %d, which is not out", c.Cmd)
-		a.aborted[c.Cmd] = true
+		a.abort(c)
 	case Commit:
 		a.commit(c)
 	case Finish:
@@ -235,8 +208,11 @@ func (a *auditor) request(c CallModel) {
 	a.nothingPending("a request")
 	a.goesOn("a request")
 	a.check(a.now < a.deadline, "a request after the deadline")
-	a.check(!a.modelOut, "two requests at once")
-	a.modelOut, a.lastModel = true, c.Cmd
+	for n, other := range a.open {
+		_, model := other.(CallModel)
+		a.check(!model || n == c.Cmd, "two requests at once")
+	}
+	a.lastModel = c.Cmd
 	if c.Turn == a.turn {
 		a.attempt++
 	} else {
@@ -248,41 +224,6 @@ func (a *auditor) request(c CallModel) {
 	l, r := a.spec.Limits, a.spec.Retry
 	a.check(a.turn <= l.Turns && a.attempt <= r.Attempts && a.requests <= r.PerRun, "turn %d attempt %d request %d pass a limit", a.turn, a.attempt, a.requests) // I8
 	a.check(c.MaxTokens == a.spec.MaxTokens || c.MaxTokens <= 2*a.spec.MaxTokens && (a.spec.MaxTokensCap == 0 || c.MaxTokens <= a.spec.MaxTokensCap), "max tokens %d", c.MaxTokens)
-}
-
-func (a *auditor) run(c RunTool) {
-	a.check(!a.cancelled && !a.late && a.now < a.deadline, "runs %s after the end", c.Call.ID) // I3
-	k := a.calls[c.Call.ID]
-	if k == nil || len(a.pending) == 0 || a.pending[0] != c.Call {
-		a.fault("runs %s out of turn", c.Call.ID) // I1, I2
-		return
-	}
-	d := k.recorded
-	a.check(c.Effect == d.Effect || d.Effect == "" && c.Effect == Once, "runs %s as %s", c.Call.ID, c.Effect)
-	a.check(c.Key == d.Key, "runs %s under another key", c.Call.ID)
-	a.check(k.allowed, "runs %s without permission", c.Call.ID)
-	k.attempts++
-	a.check(c.Attempt == k.attempts && k.attempts <= d.Attempts, "attempt %d of %s, the %d. of %d", c.Attempt, c.Call.ID, k.attempts, d.Attempts)
-	repeatable := c.Effect == Read || c.Effect == Idempotent
-	a.check(repeatable || !k.happened, "runs %s again although it may have taken effect", c.Call.ID) // I6
-	a.check(!d.Keyed || d.Key != "", "runs %s under an empty key", c.Call.ID)
-	reads := a.spec.Limits.LastTurn == LastTurnReads && a.turn == a.spec.Limits.Turns
-	a.check(!reads || c.Effect == Read, "an effect in the last turn")
-}
-
-func (a *auditor) setTimer(c SetTimer) {
-	a.check(c.At == a.now.Add(c.After), "a timer at %d is not %s after %d", c.At, c.After, a.now)
-	switch c.Timer {
-	case TimerDeadline:
-		a.timer = c.Cmd
-		a.check(c.At == a.deadline, "the deadline is %s, not %s", c.At, a.deadline)
-		return
-	case TimerRetry:
-		a.waited += c.After
-		a.check(a.waited <= a.spec.Retry.Wait, "waits %s in all", a.waited)
-	}
-	a.goesOn("a wait")
-	a.check(c.At < a.deadline, "waits past the deadline")
 }
 
 func (a *auditor) commit(c Commit) {
@@ -299,18 +240,11 @@ func (a *auditor) commit(c Commit) {
 		}
 		a.verdict = ""
 	case CommitResult:
-		if len(a.pending) == 0 || a.pending[0].ID != c.Call {
-			a.fault("answers %s out of order", c.Call) // I2
-			return
-		}
-		a.pending = a.pending[1:]
-		k := a.calls[c.Call]
-		own := k.startedAs != 0 && c.Text == ""
-		a.check(own || c.Text != "", "call %s is answered by nothing", c.Call)
-		a.check(k.startedAs == 0 || !strings.HasPrefix(c.Text, "Not run"), "call %s began and is said not to have run", c.Call)
-		if own {
-			a.verdict = ""
-		}
+		a.answered(c)
+	case CommitSaid:
+		a.nothingPending("what the user said")
+		a.said--
+		a.check(a.said >= 0, "commits more than was said")
 	}
 }
 
@@ -324,6 +258,13 @@ func (a *auditor) finish(o Outcome) {
 	a.check(o.Turns == a.turn && o.Requests == a.requests && o.Calls <= a.spec.Limits.Calls, "outcome counts %d turns, %d requests, %d calls", o.Turns, o.Requests, o.Calls)
 	a.check(o.ReportedReplies <= o.Replies && o.Replies <= o.Requests, "%d of %d replies reported, %d requests", o.ReportedReplies, o.Replies, o.Requests) // I14
 	a.check(!a.cancelled || o.Stop != StopAnswered && o.Stop != StopVerified, "%s after a cancel", o.Stop)
+	a.check(a.said == 0, "%d messages of the user are lost", a.said)
+	for cmd, q := range a.asks {
+		a.check(q.over(), "question %d is %s at the stop", cmd, q.state)
+	}
+	for id, c := range a.claims {
+		a.check(c.state != claimRunning, "effect %s is not settled at the stop", id)
+	}
 }
 
 // state checks what the State's comment promises.
@@ -335,16 +276,15 @@ func (a *auditor) state(s State) {
 	a.check(0 <= s.Cursor && s.Cursor <= len(s.Batch), "cursor %d of %d", s.Cursor, len(s.Batch))
 	a.check(s.Now == a.now || s.Now == max(a.now, a.deadline) && a.late, "now %d, latest event %d", s.Now, a.now)
 	a.now = s.Now
+	a.check(s.Deadline == a.deadline, "the deadline is %s, not %s", s.Deadline, a.deadline)
 	a.check((s.Outcome != nil) == (s.Phase == PhaseStopped), "outcome in phase %s", s.Phase)
+	a.check(s.Resumes == a.takeovers && s.Said == a.said, "%d take-overs, %d said", s.Resumes, s.Said)
 	waits := s.Phase == PhasePreparing || s.Phase == PhaseRequesting || s.Phase == PhaseBackingOff || s.Phase == PhaseVerifying
 	a.check(!waits || a.open[s.Awaiting] != nil, "phase %s awaits %d, which is not out", s.Phase, s.Awaiting)
 	a.check(s.Phase != PhaseActing || s.Cursor < len(s.Batch), "acting on nothing")
-	if s.Phase == PhaseDraining {
-		a.check(a.modelOut || s.Batch[s.Cursor].Stage == StageRunning, "draining with nothing to wait for")
-	}
-	for i := range s.Cursor {
-		a.check(s.Batch[i].Stage == StageAnswered && s.Batch[i].Cmd == 0, "call %s behind the cursor is %s", s.Batch[i].Call.ID, s.Batch[i].Stage)
-	}
+	a.check(s.Phase != PhaseDraining || a.owed(), "draining with nothing to wait for")
+	a.outAgrees(&s)
+	a.pauseAgrees(&s)
 	a.check(oneLine(DescribeState(s)), "state is no line: %q", DescribeState(s))
 }
 

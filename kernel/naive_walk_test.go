@@ -8,7 +8,6 @@ import (
 	"math/big"
 	"slices"
 	"strings"
-	"time"
 )
 
 // naive follows a run with the second implementation and compares. It looks at
@@ -22,27 +21,34 @@ type naive struct {
 	input    int64
 	larger   int // max tokens after a truncation; 0: not truncated in this turn
 	spent    naiveSpent
-	model    Seq // the request that is out
+	model    Seq // the request that is out, or was
+	out      bool
 
-	now, deadline Time
-	ending        bool // a cancel, a deadline or a host failure came
-	turn, calls   int
-	fatal         bool
-	reply         []Call               // as the provider sent them
-	names         map[string]naiveCall // by id
-	batch         int                  // calls of the turn that are not answered
-	seen          []string             // observations of the run
-	recent        []string             // since the last new one
-	verdict       Verdict
+	now         Time
+	pause       naivePause
+	logs        map[string]naiveLog
+	status      map[string]string // of a call: who is waited for, policy or people
+	order       []string          // calls of the turn that are not answered
+	said        int
+	final       bool // an answer was committed, and nothing since
+	ending      bool // a cancel, a deadline or a host failure came
+	turn, calls int
+	fatal       bool
+	reply       []Call               // as the provider sent them
+	names       map[string]naiveCall // by id
+	seen        []string             // observations of the run
+	recent      []string             // since the last new one
+	verdict     Verdict
 }
 
 type naiveCall struct {
 	name, arguments string
 	digest          string // of its latest result
+	effect          string // its latest claim
 }
 
 func newNaive(spec Spec) *naive {
-	return &naive{spec: spec, ledger: naiveLedger{price: spec.Price}, names: map[string]naiveCall{}}
+	return &naive{spec: spec, ledger: naiveLedger{price: spec.Price}, names: map[string]naiveCall{}, logs: map[string]naiveLog{}, status: map[string]string{}}
 }
 
 func (n *naive) check(ok bool, format string, args ...any) {
@@ -53,17 +59,14 @@ func (n *naive) check(ok bool, format string, args ...any) {
 
 // step compares one accepted event.
 func (n *naive) step(before State, e Event, after State, commands []Command) {
-	since := n.now
 	n.now = max(n.now, e.When())
-	if before.Paused {
-		n.deadline = n.deadline.Add(time.Duration(n.now - since))
-	}
+	n.pause.pass(n.now)
 	wasEnding := n.ending
 	n.ending = n.ending || before.Ending.Stop != ""
 	switch e := e.(type) {
 	case RunStarted:
 		n.now = e.At
-		n.deadline = e.At.Add(n.spec.Limits.Deadline)
+		n.pause = naivePause{begin: e.At, limit: n.spec.Limits.Deadline}
 	case ContextPrepared:
 		n.input, n.larger, n.spent.attempts = e.InputTokens, 0, 0
 		n.expectRequest(n.spec.MaxTokens, after, commands)
@@ -72,16 +75,16 @@ func (n *naive) step(before State, e Event, after State, commands []Command) {
 	case ModelFailed:
 		n.failed(e, after, commands)
 	case CallReturned:
-		if c, ok := n.names[e.Call]; ok {
-			c.digest = e.Result.Digest
-			n.names[e.Call] = c
-		}
 		n.fatal = n.fatal || e.Result.Status == StatusFatal && before.Phase == PhaseActing
+	case UserSaid:
+		n.said++
+	case Resumed:
+		n.resumed(after, commands)
 	case Verified:
 		n.verdict = e.Verdict
 	case TimerFired:
 		if e.Cmd == before.DeadlineTimer {
-			n.now = max(n.now, n.deadline)
+			n.now = max(n.now, n.pause.deadline())
 			n.ending = n.ending || before.Phase != PhaseVerifying
 		} else if before.Phase == PhaseBackingOff {
 			n.expectRequest(n.maxTokens(), after, commands)
@@ -91,12 +94,28 @@ func (n *naive) step(before State, e Event, after State, commands []Command) {
 	case HostFailed:
 		n.ending = true
 		n.ledger.abandon()
+		n.out = false
 	}
-	n.commands(commands)
+	n.note(e)
+	n.commands(e, commands)
 	if !wasEnding && !n.ending {
 		n.judge(before, e, after, commands)
+		n.judgeAnswer(before, e, after)
 	}
+	n.pause.set(after.Phase == PhaseActing && n.waits(), n.now)
+	n.check(n.pause.deadline() == after.Deadline && n.pause.open == after.Paused, "the deadline is %s (paused %t), want %s (%t)", after.Deadline, after.Paused, n.pause.deadline(), n.pause.open)
 	n.compareBudget(after)
+}
+
+// waits reports whether the run waits for people alone: they are asked about
+// the call whose turn it is, and nothing is asked of policy.
+func (n *naive) waits() bool {
+	for _, id := range n.order {
+		if n.status[id] == "policy" {
+			return false
+		}
+	}
+	return len(n.order) > 0 && n.status[n.order[0]] == "people"
 }
 
 func (n *naive) maxTokens() int {
@@ -110,7 +129,7 @@ func (n *naive) maxTokens() int {
 func (n *naive) expectRequest(maxTokens int, after State, commands []Command) {
 	n.reserved = n.ledger.reservation(n.input, maxTokens)
 	tokens, cost := n.ledger.fits(n.spec.Limits, n.reserved)
-	want := naiveStop(naiveFacts{tokenLimit: tokens, costLimit: cost, deadline: n.now >= n.deadline})
+	want := naiveStop(naiveFacts{tokenLimit: tokens, costLimit: cost, deadline: n.late()})
 	if want == "" && n.spent.requests >= n.spec.Retry.PerRun {
 		want = StopModelError
 	}
@@ -130,6 +149,7 @@ func ending(s State) Stop {
 
 func (n *naive) replied(e ModelReplied, before, after State, commands []Command) {
 	n.reply = e.Reply.Calls
+	n.out = n.out && e.Cmd != n.model
 	u := e.Reply.Usage
 	if !naivePossible(u) {
 		u = nil
@@ -139,7 +159,7 @@ func (n *naive) replied(e ModelReplied, before, after State, commands []Command)
 	if late || n.ending {
 		return
 	}
-	if n.now >= n.deadline {
+	if n.late() {
 		n.check(ending(after) == StopDeadline, "a reply after the deadline: %q", ending(after))
 		n.ending = true
 		return
@@ -167,13 +187,100 @@ func (n *naive) truncated(after State, commands []Command) {
 	n.expectRequest(larger, after, commands)
 }
 
+func (n *naive) late() bool { return n.now >= n.pause.deadline() }
+
+// resumed takes a request that was out for lost, and each call that ran.
+func (n *naive) resumed(after State, commands []Command) {
+	if n.out {
+		n.failed(ModelFailed{Cmd: n.model, Failure: Failure{Kind: FailLost}}, after, commands)
+	}
+	for _, id := range n.order {
+		l := n.logs[id]
+		if l.running() {
+			what := naiveLoss(l.class(), l.count("lost")+1, n.ending, n.late(), n.spec.Unknown == UnknownWait && n.names[id].effect != "")
+			n.check(what == doneAbout(id, commands), "the loss of %s, %s: %q, want %q", id, l.class(), doneAbout(id, commands), what)
+			l = append(l, naiveFact{what: "lost"})
+		}
+		n.logs[id] = append(l, naiveFact{what: "takeover"})
+	}
+}
+
+// doneAbout is what the commands do about a call, the last that counts.
+func doneAbout(id string, commands []Command) (what string) {
+	for _, c := range commands {
+		switch c := c.(type) {
+		case DecideCall:
+			if c.Call.ID == id {
+				what = "decide"
+			}
+		case Reconcile:
+			if c.Call.ID == id {
+				what = "look up"
+			}
+		case AwaitResolution:
+			if c.Call.ID == id {
+				what = "await"
+			}
+		case Commit:
+			if c.Call == id {
+				what = "answer"
+			}
+		}
+	}
+	return what
+}
+
+// note keeps what an event says of a call.
+func (n *naive) note(e Event) {
+	keep := func(id string, f naiveFact) {
+		n.logs[id] = append(n.logs[id], f)
+		n.status[id] = ""
+	}
+	result := func(id string, r *ResultFacts) {
+		if c, ok := n.names[id]; ok && r != nil {
+			c.digest = r.Digest
+			n.names[id] = c
+		}
+	}
+	switch e := e.(type) {
+	case CallDecided:
+		f := naiveFact{what: "no"}
+		if e.Answer == Allow || e.Answer == Ask {
+			f = naiveFact{what: string(e.Answer), asking: e.Asking, class: e.Effect}
+		}
+		keep(e.Call, f)
+	case ApprovalDecided:
+		f := naiveFact{what: "close"}
+		if e.Approved {
+			f = naiveFact{what: "yes", cmd: e.Cmd, at: naiveGiven(e, n.now)}
+		}
+		keep(e.Call, f)
+	case CallStarted:
+		keep(e.Call, naiveFact{what: "begun", at: n.now})
+		c := n.names[e.Call]
+		c.effect = e.Effect
+		n.names[e.Call] = c
+	case CallReturned:
+		keep(e.Call, naiveFact{what: "over"})
+		result(e.Call, &e.Result)
+	case ClaimRefused:
+		keep(e.Call, naiveFact{what: "over"})
+		result(e.Call, e.Result)
+	case Reconciled:
+		result(e.Call, e.Result)
+	case EffectResolved:
+		result(e.Call, e.Result)
+	}
+}
+
 func (n *naive) failed(e ModelFailed, after State, commands []Command) {
 	n.ledger.failed(e.Cmd, e.Failure)
+	n.out = false
 	if n.ending {
 		return
 	}
 	plan := naiveRetry(n.spec.Retry, n.spent, e.Failure)
-	if plan.again && n.now.Add(plan.wait) >= n.deadline {
+	if plan.again && n.now.Add(plan.wait) >= n.pause.deadline() {
 		plan = naivePlan{stop: StopDeadline}
 	}
 	got := ending(after)
@@ -184,16 +291,37 @@ func (n *naive) failed(e ModelFailed, after State, commands []Command) {
 	if plan.again {
 		n.spent.waited += plan.wait
 		want := SetTimer{Cmd: after.LastCmd, Timer: TimerRetry, At: n.now.Add(plan.wait), After: plan.wait}
-		n.check(len(commands) == 1 && commands[0] == want, "after %s: %v, want %v", describeFailure(&e.Failure), commands, want)
+		n.check(len(commands) > 0 && commands[len(commands)-1] == want, "after %s: %v, want %v", describeFailure(&e.Failure), commands, want)
 		n.check(after.Waited == n.spent.waited, "waited %s, want %s", after.Waited, n.spent.waited)
 	}
 }
 
 // commands keeps the books on what was sent, committed and answered.
-func (n *naive) commands(commands []Command) {
+func (n *naive) commands(e Event, commands []Command) {
+	_, again := e.(Resumed)
 	for _, c := range commands {
 		switch c := c.(type) {
+		case DecideCall:
+			n.status[c.Call.ID] = "policy"
+			may, _ := n.logs[c.Call.ID].mayRun(n.now)
+			n.check(!may || again, "policy is asked once more about %s, which may run", c.Call.ID)
+		case AskHuman:
+			n.status[c.Call.ID] = "people"
+			n.check(n.logs[c.Call.ID].yes(n.now) == 0, "people are asked about %s, and have said yes", c.Call.ID)
+			if !again {
+				n.logs[c.Call.ID] = append(n.logs[c.Call.ID], naiveFact{what: "question"})
+			}
+		case CloseApproval:
+			n.close(c.Cmd)
+		case AwaitResolution:
+			n.status[c.Call.ID] = "people"
+		case RunTool:
+			n.status[c.Call.ID] = ""
+			may, yes := n.logs[c.Call.ID].mayRun(n.now)
+			n.check(may && yes == c.Approval, "%s runs by approval %d; it may: %t, by %d", c.Call.ID, c.Approval, may, yes)
 		case CallModel:
+			n.out = true
+			n.final = false
 			n.ledger.reserve(c.Cmd, n.reserved)
 			n.model = c.Cmd
 			n.spent.attempts++
@@ -205,16 +333,29 @@ func (n *naive) commands(commands []Command) {
 	}
 }
 
+// close gives a yes up.
+func (n *naive) close(cmd Seq) {
+	for id, l := range n.logs {
+		if l.yes(math.MinInt64) == cmd {
+			n.logs[id] = append(l, naiveFact{what: "close", cmd: cmd})
+		}
+	}
+}
+
 func (n *naive) commit(c Commit) {
 	switch c.What {
+	case CommitSaid:
+		n.said--
 	case CommitReply:
-		n.batch = len(c.Calls)
+		n.final = len(c.Calls) == 0
+		n.order = nil
 		for i, call := range c.Calls {
+			n.order = append(n.order, call.ID)
 			n.names[call.ID] = naiveCall{name: n.reply[i].Name, arguments: naiveCanonical(n.reply[i].Arguments)}
 		}
 		n.verdict = ""
 	case CommitResult:
-		n.batch--
+		n.order = n.order[1:]
 		call := n.names[c.Call]
 		result := call.digest
 		if c.Text != "" {
@@ -266,22 +407,52 @@ func (n *naive) judge(before State, e Event, after State, commands []Command) {
 	verifies := n.spec.Verify == VerifyEachTurn
 	_, verified := e.(Verified)
 	switch {
-	case answered && n.batch == 0 && !verifies && ending(after) != StopDeadline:
+	case answered && len(n.order) == 0 && !verifies && ending(after) != StopDeadline:
 	case verified && verifies && !before.Answering && before.Ending.Stop == "":
 	default:
 		return
 	}
+	want := n.stop(verified && n.verdict == VerdictTrue)
+	n.check(ending(after) == want, "after the turn: %q, want %q (repeats %d)", ending(after), want, n.repeats())
+}
+
+// judgeAnswer compares what becomes of a final answer: the end, unless it is to
+// be mended or whoever asked has said more, and a turn is left for that.
+func (n *naive) judgeAnswer(before State, e Event, after State) {
+	v, verified := e.(Verified)
+	_, replied := e.(ModelReplied)
+	switch {
+	case verified && before.Answering:
+	case replied && n.final && n.spec.Verify == VerifyNever:
+	default:
+		return
+	}
+	want := StopAnswered
+	mend := verified && n.spec.Continue && v.Verdict == VerdictNot
+	switch stop := n.stop(false); {
+	case verified && v.Verdict == VerdictTrue:
+		want = StopVerified
+	case mend:
+		want = stop
+	case before.Said > 0 && stop == "":
+		want = ""
+	}
+	n.check(ending(after) == want, "after the answer: %q, want %q", ending(after), want)
+	n.check(want != "" || after.Phase == PhasePreparing && n.said == 0, "after the answer: %s, %d said", after.Phase, n.said)
+}
+
+// stop is what ends the run between two turns.
+func (n *naive) stop(verified bool) Stop {
 	tokens, cost := n.ledger.usedUp(n.spec.Limits)
-	want := naiveStop(naiveFacts{
-		verified:   verified && n.verdict == VerdictTrue,
+	return naiveStop(naiveFacts{
+		verified:   verified,
 		fatal:      n.fatal,
 		turnLimit:  n.turn >= n.spec.Limits.Turns,
 		tokenLimit: tokens,
 		costLimit:  cost,
-		deadline:   n.now >= n.deadline,
+		deadline:   n.late(),
 		repeated:   n.spec.Limits.Repeat > 0 && n.repeats() >= n.spec.Limits.Repeat,
 	})
-	n.check(ending(after) == want, "after the turn: %q, want %q (repeats %d)", ending(after), want, n.repeats())
 }
 
 func (n *naive) compareBudget(after State) {

@@ -98,18 +98,35 @@ func TestFairRunsStop(t *testing.T) {
 		if w.last().Phase != PhaseStopped {
 			t.Fatalf("not stopped: %s", DescribeState(w.last()))
 		}
-		if bound := eventBound(w.spec); len(w.events) > bound {
+		if bound := eventBound(w); len(w.events) > bound {
 			t.Fatalf("%d events, at most %d are possible", len(w.events), bound)
 		}
 	})
 }
 
-// eventBound is the most events that a fair driver can feed a run of s: the
-// start, the deadline; per request a preparation, a report, a timer and a
-// verdict; per call two decisions, an approval, and per attempt (at most 3 in a
-// walk) a start, a result and a timer; a last verdict.
-func eventBound(s Spec) int {
-	return 2 + 4*(s.Retry.PerRun+1) + s.Limits.Calls*(3+3*3) + 1
+// eventBound is the most events that a fair driver can feed a run: the start,
+// the deadline; per request a preparation, a report, a timer and a verdict; per
+// call two decisions, the ends of two questions, and per attempt (at most 3 in
+// a walk) a start, a result and a timer, then a finding; a last verdict. What
+// comes from outside counts by itself, and a take-over may send each of the (at
+// most 3) calls of its turn round once more, as a yes that lapses does its own.
+func eventBound(w *walk) int {
+	const perCall = 2 + 2 + 3*3 + 1
+	bound := 2 + 4*(w.spec.Retry.PerRun+1) + w.spec.Limits.Calls*perCall + 1
+	for i, e := range w.events {
+		switch e.(type) {
+		case Resumed:
+			bound += 1 + 3*(perCall+1) + 4
+		case UserSaid, EffectResolved:
+			bound++
+		}
+		for _, c := range w.commands[i] {
+			if q, closes := c.(CloseApproval); closes && q.As == CloseLapsed {
+				bound += perCall
+			}
+		}
+	}
+	return bound
 }
 
 // A run is its events: feeding them again gives the same states and the same

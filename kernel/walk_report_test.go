@@ -21,16 +21,23 @@ func (w *walker) report(c Command, wild bool) Event {
 	case DecideCall:
 		return w.decision(c, wild)
 	case AskHuman:
-		digest := c.Digest
-		if wild && chance(choose, 20) {
-			digest = w.text()
+		e := ApprovalDecided{At: w.now, Cmd: c.Cmd, Call: w.callID(c.Call.ID), Approved: chance(choose, 60), Digest: c.Digest, Reason: w.text()}
+		if chance(choose, 30) {
+			e.Given = w.now.Add(oneOf(choose, -time.Second, -time.Hour, time.Minute))
 		}
-		return ApprovalDecided{At: w.now, Cmd: c.Cmd, Call: w.callID(c.Call.ID), Approved: chance(choose, 60), Digest: digest, Reason: w.text()}
+		if wild && chance(choose, 20) {
+			e.Digest = w.text()
+		}
+		return e
 	case RunTool:
 		if !w.begun[c.Cmd] {
-			return CallStarted{At: w.now, Cmd: c.Cmd, Call: w.callID(c.Call.ID)}
+			return w.claim(c, wild)
 		}
 		return w.toolReport(c)
+	case Reconcile:
+		return w.lookedUp(c, wild)
+	case AwaitResolution:
+		return w.finding(w.callID(c.Call.ID), c.Effect)
 	case Verify:
 		e := Verified{At: w.now, Cmd: c.Cmd, Verdict: oneOf(choose, VerdictNot, VerdictTrue, Unchecked), Finding: w.text(), Evidence: []string{w.text()}, Warning: w.text()}
 		if wild && chance(choose, 10) {
@@ -144,6 +151,12 @@ func (w *walker) decision(c DecideCall, wild bool) Event {
 	}
 	if chance(choose, 40) {
 		e.Keyed, e.Key = true, oneOf(choose, "k1", "k2", c.Call.Arguments)
+	}
+	if e.Answer == Ask && chance(choose, 70) {
+		e.Asking = &Asking{
+			Expires: oneOf(choose, time.Hour, 0, 2*time.Second), OnExpiry: oneOf(choose, ExpiryRefuse, ExpiryEscalate, ""),
+			Grant: oneOf(choose, 0, time.Hour, 3*time.Second), Approvers: Approvers{NotAsker: true, Quorum: choose.pick(3)},
+		}
 	}
 	if wild && chance(choose, 10) {
 		e.Answer, e.Effect, e.Attempts, e.Key = Answer(w.text()), EffectClass(w.text()), choose.pick(3)-1, w.text()

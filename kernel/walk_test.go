@@ -48,11 +48,14 @@ type walker struct {
 	past   []Event   // accepted
 	ever   []Command // every command
 	begun  map[Seq]bool
+	timer  Seq // the deadline's
 	active bool
+	ledger map[string]Disposition // what the journal has of each effect that was settled
+	wishes int                    // what came from outside so far
 }
 
 func newWalker(c chooser, hostile bool) *walker {
-	w := &walker{choose: c, hostile: hostile, now: scenarioStart, begun: map[Seq]bool{}}
+	w := &walker{choose: c, hostile: hostile, now: scenarioStart, begun: map[Seq]bool{}, ledger: map[string]Disposition{}}
 	w.spec = randomSpec(c)
 	return w
 }
@@ -73,6 +76,7 @@ func randomSpec(c chooser) Spec {
 		Retry:    Retry{Attempts: 1 + c.pick(4), PerRun: 1 + c.pick(10), Wait: oneOf(c, 3*time.Second, 0, time.Hour)},
 		Verify:   oneOf(c, VerifyNever, VerifyAnswer, VerifyEachTurn),
 		Continue: chance(c, 50),
+		Unknown:  oneOf(c, UnknownTell, UnknownWait),
 	}
 	if chance(c, 30) {
 		s.MaxTokensCap = s.MaxTokens + c.pick(s.MaxTokens+1)
@@ -102,6 +106,9 @@ func (w *walker) next() (Event, bool) {
 	if w.hostile && chance(w.choose, 25) {
 		return w.garbage(), true
 	}
+	if (w.hostile || w.wishes < maxWishes) && chance(w.choose, 6) {
+		return w.wish(), true
+	}
 	if len(w.out) == 0 {
 		return nil, false
 	}
@@ -109,10 +116,11 @@ func (w *walker) next() (Event, bool) {
 }
 
 // due is a command to report about: rarely the deadline's timer, as long as
-// there is another.
+// there is another, and seldom the end of a question.
 func (w *walker) due() Command {
 	c := w.out[w.choose.pick(len(w.out))]
-	if t, ok := c.(SetTimer); ok && t.Timer == TimerDeadline && chance(w.choose, 95) {
+	t, ok := c.(SetTimer)
+	if ok && (t.Timer == TimerDeadline && chance(w.choose, 95) || t.Timer == TimerApproval && chance(w.choose, 70)) {
 		return w.out[len(w.out)-1]
 	}
 	return c
@@ -129,6 +137,7 @@ func (w *walker) accepted(e Event, commands []Command) {
 			w.drop(cmd)
 		}
 	}
+	w.wished(e)
 	for _, c := range commands {
 		w.ever = append(w.ever, c)
 		switch c := c.(type) {
@@ -136,7 +145,14 @@ func (w *walker) accepted(e Event, commands []Command) {
 			w.abort(c.Cmd)
 		case Finish:
 			w.out = nil
-		case Commit:
+		case Settle:
+			w.ledger[c.Effect] = c.Disposition
+		case Commit, CloseApproval:
+		case SetTimer:
+			if c.Timer == TimerDeadline {
+				w.timer = c.Cmd
+			}
+			w.out = append(w.out, c)
 		default:
 			w.out = append(w.out, c)
 		}
@@ -149,8 +165,12 @@ func (w *walker) abort(cmd Seq) {
 		if n, _ := commandKey(c); n != cmd {
 			continue
 		}
-		if _, model := c.(CallModel); !model && !w.begun[cmd] {
-			w.drop(cmd)
+		switch c.(type) {
+		case CallModel, Reconcile:
+		default:
+			if !w.begun[cmd] {
+				w.drop(cmd)
+			}
 		}
 		return
 	}
@@ -185,7 +205,11 @@ func reportedCommand(e Event) (Seq, bool) {
 		return e.Cmd, true
 	case CallStarted:
 		return e.Cmd, true
+	case ClaimRefused:
+		return e.Cmd, true
 	case CallReturned:
+		return e.Cmd, true
+	case Reconciled:
 		return e.Cmd, true
 	case Verified:
 		return e.Cmd, true
@@ -204,7 +228,7 @@ func (w *walker) rare() bool {
 
 // interrupt is what can end a run at any time.
 func (w *walker) interrupt() Event {
-	deadline := TimerFired{At: w.now, Cmd: 1} // a run's first command
+	deadline := TimerFired{At: w.now, Cmd: w.timer}
 	return oneOf[Event](w.choose, Cancelled{At: w.now, By: w.text(), Reason: w.text()}, deadline, HostFailed{At: w.now, Code: CodeInternal, Detail: w.text()})
 }
 
@@ -257,7 +281,16 @@ func withCommand(e Event, cmd Seq) Event {
 	case CallDecided:
 		e.Cmd = cmd
 		return e
+	case CallStarted:
+		e.Cmd = cmd
+		return e
+	case ClaimRefused:
+		e.Cmd = cmd
+		return e
 	case CallReturned:
+		e.Cmd = cmd
+		return e
+	case Reconciled:
 		e.Cmd = cmd
 		return e
 	case TimerFired:
