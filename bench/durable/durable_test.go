@@ -110,9 +110,8 @@ func TestTurns(t *testing.T) {
 }
 
 // BenchmarkTurns compares durable turns a second, 100 runs at once on one file,
-// with a bare loop that writes the same events and runs, a hundred appends to a
-// transaction. With calls of the class once the ledger's claims and results
-// come on top, which the bare loop does not write. One iteration is one round of both.
+// with a bare loop that writes the same rows (events, runs, effects, seals), a
+// hundred appends to a transaction. One iteration is one round of both.
 func BenchmarkTurns(b *testing.B) {
 	for _, class := range []kernel.EffectClass{kernel.Read, kernel.Once} {
 		b.Run(string(class), func(b *testing.B) {

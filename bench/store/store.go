@@ -92,7 +92,9 @@ type Bare struct {
 	db                  *sql.DB
 	begin, commit       *sql.Stmt
 	event, first, later *sql.Stmt
+	claim, settle, seal *sql.Stmt
 	heads               bool
+	seals               int64
 }
 
 // OpenBare opens the file with the settings of the journal. With heads it
@@ -115,6 +117,10 @@ func OpenBare(ctx context.Context, path string, heads bool) (*Bare, error) {
 		{&b.first, `INSERT INTO runs (run, session, tenant, user, state, stop, verified, turns, question, started_at, updated_at,
 			waiting_for, approval, last_seq, hash, lease_owner, lease_token, pending)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '', ?, ?, '', 0, 0)`},
+		{&b.claim, `INSERT INTO effects (id, run, call, session, tenant, user, tool, key, fingerprint, request, arguments, class, state, attempts, claimed_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?, ?)`},
+		{&b.settle, `UPDATE effects SET state = 'landed', settled_at = ?, result = ?, facts = ? WHERE id = ?`},
+		{&b.seal, `INSERT INTO seals (seq, run, last, head, at, hash) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&b.later, `UPDATE runs SET turns = ?, updated_at = ?, last_seq = ?, hash = ? WHERE run = ?`},
 	} {
 		if *p.stmt, err = db.PrepareContext(ctx, p.query); err != nil {
@@ -157,6 +163,35 @@ func (b *Bare) write(ctx context.Context, a *journal.Entry) error {
 	} else {
 		_, err = b.later.ExecContext(ctx, h.Turns, h.UpdatedAt.UnixNano(), last, link[:], h.Run)
 	}
+	if err != nil {
+		return err
+	}
+	return b.facts(ctx, a)
+}
+
+// facts writes what an append carries beside its records, and the seal of a run
+// that begins or ends.
+func (b *Bare) facts(ctx context.Context, a *journal.Entry) error {
+	h := &a.Head
+	for i := range a.Settled {
+		s := &a.Settled[i]
+		if _, err := b.settle.ExecContext(ctx, s.At.UnixNano(), s.Result, s.Facts, s.Effect); err != nil {
+			return err
+		}
+	}
+	if c := a.Claim; c != nil {
+		_, err := b.claim.ExecContext(ctx, c.ID, h.Run, c.Call, h.Session, h.Tenant, h.User, c.Tool, c.Key, c.Fingerprint, c.Request,
+			c.Arguments, string(c.Class), c.Attempt, c.At.UnixNano())
+		if err != nil {
+			return err
+		}
+	}
+	if a.Records[0].Seq != 1 && h.State != journal.Stopped {
+		return nil
+	}
+	var link journal.Hash
+	b.seals++
+	_, err := b.seal.ExecContext(ctx, b.seals, h.Run, a.Records[len(a.Records)-1].Seq, link[:], h.UpdatedAt.UnixNano(), link[:])
 	return err
 }
 
