@@ -30,35 +30,28 @@ func (b *batch) contested() bool {
 	return len(b.closed) > 0 || len(b.asked) > 0 || len(b.settled) > 0 || len(b.applied) > 0
 }
 
-// refusal is the ledger's no to a claim.
-type refusal struct {
-	cmd kernel.Seq
-	why *journal.Refusal
-}
-
 // maxTries bounds how often a step is taken again because the journal's facts
 // stood against it: each time they are looked at first.
 const maxTries = 8
 
 // step takes the run on by what apply applies, commits that, and returns what
-// to carry out. Where the ledger refuses a claim, or someone else decided
-// first, it goes back to the last commit and applies the same once more,
-// knowing that.
+// to carry out. Where the ledger refuses a claim, or someone else was faster,
+// it goes back to the last commit and applies the same once more, knowing that.
 func (r *run) step(apply func() error) *work {
+	r.known = known{}
 	err := r.try(apply)
-	for tries := 0; err != nil && tries < maxTries; tries++ {
-		var no *journal.Refusal
+	for tries := 0; err != nil && tries < maxTries; {
 		switch {
-		case errors.As(err, &no):
-			r.refused = &refusal{r.batch.running.Cmd, no}
-			r.undo()
-			err = r.try(apply)
+		case r.refusedBy(err): // one claim less to be made
 		case kernel.CodeOf(err) == kernel.CodeConflict && r.batch.contested():
-			r.undo()
-			err = r.try(func() error { return errors.Join(r.hear(), apply()) })
+			tries++
+			r.lookAgain(tries == 1, &apply)
 		default:
 			tries = maxTries
+			continue
 		}
+		r.undo()
+		err = r.try(apply)
 	}
 	switch {
 	case err == nil:
@@ -67,9 +60,58 @@ func (r *run) step(apply func() error) *work {
 		r.abandon(err)
 		return nil
 	}
-	r.fail(err)
+	r.fail(apply, err)
 	r.close()
 	return nil
+}
+
+// known is what the journal answered to earlier tries of a step.
+type known struct {
+	refused map[kernel.Seq]*journal.Refusal // claims, by their RunTool
+	settled map[string]bool                 // effects about which someone else has said something different
+}
+
+// refusedBy takes note of a claim that the ledger refuses. It reports whether
+// the step can be taken again, knowing that.
+func (r *run) refusedBy(err error) bool {
+	var no *journal.Refusal
+	cmd := r.batch.running.Cmd
+	if !errors.As(err, &no) || cmd == 0 || r.known.refused[cmd] != nil {
+		return false
+	}
+	if r.known.refused == nil {
+		r.known.refused = map[kernel.Seq]*journal.Refusal{}
+	}
+	r.known.refused[cmd] = no
+	return true
+}
+
+// lookAgain finds out who was faster: the step hears the run's signals first
+// from now on, and says nothing of effects that were resolved meanwhile.
+func (r *run) lookAgain(first bool, apply *func() error) {
+	settled := map[string]bool{}
+	for i := range r.batch.settled {
+		s := &r.batch.settled[i]
+		row, err := r.eng.journal.Effect(context.Background(), s.Effect)
+		if err == nil {
+			_, err = journal.Settle(&row, r.id, s)
+		}
+		if code := kernel.CodeOf(err); code == kernel.CodeConflict || code == kernel.CodeNotFound {
+			r.eng.log.Warn("effect not settled", "run", r.id, "effect", s.Effect, "as", s.Disposition, "error", err)
+			settled[s.Effect] = true
+		}
+	}
+	r.known = known{settled: settled} // what follows may have other numbers
+	if !first {
+		return
+	}
+	step := *apply
+	*apply = func() error {
+		if err := r.hear(); err != nil {
+			return err
+		}
+		return step()
+	}
 }
 
 func (r *run) try(apply func() error) (err error) {
@@ -80,11 +122,20 @@ func (r *run) try(apply func() error) (err error) {
 	return r.flush(context.Background())
 }
 
+// applied applies without a commit.
+func (r *run) applied(apply func() error) (err error) {
+	defer r.contain(&err)
+	return apply()
+}
+
 // undo takes the run back to its last commit.
 func (r *run) undo() {
 	r.x.Reset(r.base)
 	r.batch = batch{}
 	for _, c := range r.ready {
+		if _, ends := c.(kernel.Abort); ends {
+			continue
+		}
 		n := number(c)
 		if o, ok := r.out[n]; ok {
 			o.cancel()
@@ -120,9 +171,7 @@ func (r *run) take(e kernel.Event, c engine.Content) error {
 func (r *run) order(cmd caused) ([]caused, error) {
 	switch c := cmd.command.(type) {
 	case kernel.Abort:
-		if o, ok := r.out[c.Cmd]; ok {
-			o.cancel()
-		}
+		r.ready = append(r.ready, c) // what is under way goes on if this is not committed
 		return nil, nil
 	case kernel.Finish, kernel.AwaitResolution:
 		return nil, nil
@@ -136,12 +185,14 @@ func (r *run) order(cmd caused) ([]caused, error) {
 		r.batch.closed = append(r.batch.closed, journal.Close{Approval: engine.ApprovalID(r.id, c.Cmd), As: journal.ApprovalState(c.As), At: instant(cmd.at)})
 		return nil, nil
 	case kernel.Settle:
-		r.batch.settled = append(r.batch.settled, engine.Settlement(&c, cmd.at, &cmd.content))
+		if !r.known.settled[c.Effect] {
+			r.batch.settled = append(r.batch.settled, engine.Settlement(&c, cmd.at, &cmd.content))
+		}
 		return nil, nil
 	case kernel.RunTool:
 		return r.claim(c)
 	case kernel.PrepareContext:
-		if r.eng.isLeaving() {
+		if r.beginsNothing() {
 			return nil, nil // whoever takes the run over prepares it
 		}
 	}
@@ -156,12 +207,11 @@ func (r *run) order(cmd caused) ([]caused, error) {
 // claim records that a tool is about to run, together with its claim in the
 // ledger. Only then may it run: a start that comes too late is refused.
 func (r *run) claim(c kernel.RunTool) ([]caused, error) {
-	if no := r.refused; no != nil && no.cmd == c.Cmd {
-		r.refused = nil
-		more, _, err := r.apply(r.x.ClaimRefused(&c, no.why))
+	if no := r.known.refused[c.Cmd]; no != nil {
+		more, _, err := r.apply(r.x.ClaimRefused(&c, no))
 		return more, err
 	}
-	if r.eng.isLeaving() {
+	if r.beginsNothing() {
 		return nil, nil // nothing has begun: whoever takes the run over runs it
 	}
 	started := kernel.CallStarted{At: r.now(), Cmd: c.Cmd, Call: c.Call.ID}
@@ -210,7 +260,8 @@ func (r *run) prepare(c kernel.Command) {
 		r.out[t.Cmd] = order{cancel: func() { delete(r.out, t.Cmd) }}
 	} else {
 		ctx, cancel := context.WithCancel(context.Background())
-		r.out[number(c)] = order{ctx, cancel}
+		_, asks := c.(kernel.AskHuman)
+		r.out[number(c)] = order{ctx, cancel, asks}
 	}
 	r.ready = append(r.ready, c)
 }
@@ -254,11 +305,11 @@ func (r *run) flush(ctx context.Context) error {
 		Asked:   b.asked, Closed: b.closed, Settled: b.settled, Claim: b.claim, Spent: b.spent, Applied: b.applied,
 	}
 	err := r.append(ctx, entry)
-	if err != nil && !r.landed(err) {
+	if err != nil && !r.landed(err, entry.Release) {
 		return err
 	}
 	head.LastSeq = r.x.Seq
-	r.head, r.lease, r.parked = head, lease, parks
+	r.head, r.lease, r.parked, r.free = head, lease, parks, entry.Release
 	records := b.records
 	clear(records) // the journal has what it keeps of them
 	r.batch = batch{records: records[:0]}
@@ -290,33 +341,37 @@ func (r *run) summary() journal.Head {
 
 // append appends to a journal that may be the embedding program's own.
 func (r *run) append(ctx context.Context, e journal.Entry) (err error) {
-	defer r.containJournal(&err)
+	defer r.eng.containJournal(&err)
 	return r.eng.journal.Append(ctx, e)
 }
 
-func (r *run) containJournal(err *error) {
+// journaled is the run's head as the journal has it.
+func (r *run) journaled(ctx context.Context) (h journal.Head, err error) {
+	defer r.eng.containJournal(&err)
+	return r.eng.journal.Head(ctx, r.id)
+}
+
+func (e *Engine) containJournal(err *error) {
 	if p := recover(); p != nil {
-		r.eng.log.Error("panic contained", "run", r.id, "in", "the journal", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+		e.log.Error("panic contained", "in", "the journal", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 		*err = &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the journal panicked"}
 	}
 }
 
 // landed reports whether an append that failed is in the journal all the same:
 // its commit may have been done and its report lost. Only this run appends
-// under its lease, so that the last record says it.
-func (r *run) landed(err error) bool {
+// under its lease, so that the last record says it while the lease is still
+// the same one, or was given back by that append and not taken since.
+func (r *run) landed(err error, released bool) bool {
 	switch kernel.CodeOf(err) {
 	case kernel.CodeConflict, kernel.CodeEffectRefused, kernel.CodeLeaseLost, kernel.CodeRunStopped, kernel.CodeNotFound, kernel.CodeInvalidArgument:
 		return false // the journal says that it is not
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastTry)
 	defer cancel()
-	var head journal.Head
-	func() {
-		defer r.containJournal(&err)
-		head, err = r.eng.journal.Head(ctx, r.id)
-	}()
-	return err == nil && head.LastSeq == r.x.Seq
+	head, err := r.journaled(ctx)
+	mine := head.Lease.Token == r.lease.Token && (head.Lease.Owner == r.lease.Owner || released && head.Lease.Owner == "")
+	return err == nil && mine && head.LastSeq == r.x.Seq
 }
 
 // lastTry bounds what is tried when the journal has failed.

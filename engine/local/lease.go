@@ -29,7 +29,7 @@ func (r *run) release() {
 	if err != nil {
 		r.eng.log.Warn("lease not given back", "run", r.id, "error", err) // it ends by itself
 	}
-	r.parked = true
+	r.free, r.parked = true, true
 	r.close()
 }
 
@@ -54,6 +54,7 @@ func (r *run) ifStillMine(task engine.Task) engine.Task {
 }
 
 func (e *Engine) renew(ids []string) (lost []string, err error) {
+	defer e.containJournal(&err)
 	return e.journal.Renew(context.Background(), e.owner, ids, e.clock.Now().UTC().Add(e.lease))
 }
 
@@ -87,6 +88,6 @@ func (e *Engine) beat() {
 
 // stillNotMine looks once more, now that nothing of the run is under way.
 func (r *run) stillNotMine() bool {
-	head, err := r.eng.journal.Head(context.Background(), r.id)
+	head, err := r.journaled(context.Background())
 	return err == nil && (head.Lease.Owner != r.lease.Owner || head.Lease.Token != r.lease.Token)
 }

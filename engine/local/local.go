@@ -77,6 +77,7 @@ type Engine struct {
 	mu       sync.Mutex
 	runs     map[string]*run  // under way, by id
 	sessions map[session]*run // the same
+	taking   map[string]bool  // runs that are being taken up
 	parked   map[string]*engine.Agent
 	feeds    map[string]*feed // of runs that are under way or watched
 	closed   bool
@@ -98,7 +99,8 @@ func New(c Config) (*Engine, error) {
 		journal: c.Journal, log: engine.QuietLog(c.Log), owner: c.Owner, lease: c.Lease, poll: c.Poll,
 		agents: c.Agents, grace: c.Grace, clock: c.Clock, spawn: c.Spawn, wait: c.Wait, jitter: c.Jitter,
 		nudged: make(chan struct{}, 1),
-		runs:   map[string]*run{}, sessions: map[session]*run{}, parked: map[string]*engine.Agent{}, feeds: map[string]*feed{},
+		runs:   map[string]*run{}, sessions: map[session]*run{}, taking: map[string]bool{},
+		parked: map[string]*engine.Agent{}, feeds: map[string]*feed{},
 	}
 	if e.lease == 0 {
 		e.lease = DefaultLease

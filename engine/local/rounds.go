@@ -45,13 +45,27 @@ func (r *rounds) end() {
 	}
 }
 
+func (r *rounds) lastSeen() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen
+}
+
+func (r *rounds) saw(changes int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = changes
+}
+
 func (e *Engine) onBeat() {
 	e.beat()
 	e.again(func(r *rounds) { r.beat = nil })
 }
 
 func (e *Engine) onPoll() {
-	e.look()
+	if err := e.look(); err != nil {
+		e.log.Warn("signals not looked for", "error", err)
+	}
 	e.again(func(r *rounds) { r.poll = nil })
 }
 
@@ -68,22 +82,21 @@ func (e *Engine) again(fired func(*rounds)) {
 }
 
 // look takes up what others have recorded for the runs of this process, and
-// those of its parked runs that are due.
-func (e *Engine) look() {
+// those of its parked runs that are due. What fails is tried again the next
+// time.
+func (e *Engine) look() (err error) {
+	defer e.containJournal(&err)
 	ctx := context.Background()
 	changes, err := e.journal.Changes(ctx)
 	if err != nil {
-		return
+		return err
 	}
-	e.rounds.mu.Lock()
-	changed := changes != e.rounds.seen
-	e.rounds.seen = changes
-	e.rounds.mu.Unlock()
-	if changed {
+	if changes != e.rounds.lastSeen() {
 		heads, err := e.journal.Heads(ctx, journal.Query{Signalled: true})
 		if err != nil {
-			return
+			return err
 		}
+		e.rounds.saw(changes)
 		for i := range heads {
 			e.wake(ctx, heads[i].Run)
 		}
@@ -92,15 +105,16 @@ func (e *Engine) look() {
 	parked := len(e.parked) > 0
 	e.mu.Unlock()
 	if !parked {
-		return
+		return nil
 	}
 	ready, err := e.journal.Ready(ctx, e.clock.Now().UTC(), 0)
 	if err != nil {
-		return
+		return err
 	}
 	for i := range ready {
 		if e.mayTakeUp(ready[i].Run) && e.live(ready[i].Run) == nil {
 			e.wake(ctx, ready[i].Run)
 		}
 	}
+	return nil
 }

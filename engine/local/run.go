@@ -36,9 +36,11 @@ type run struct {
 	base    engine.Mark      // as it was committed
 	batch   batch            // applied since
 	ready   []kernel.Command // to execute once that is committed
-	refused *refusal         // of the latest claim
+	known   known            // of the step that is taken
 	out     map[kernel.Seq]order
-	parked  bool // it waits for people, and its lease was given back
+	free    bool // its lease was given back
+	parked  bool // since it waits for people
+	halting bool // it comes to its end, and begins nothing any more
 	closed  bool
 }
 
@@ -52,6 +54,7 @@ func (r *run) session() session { return session{r.head.Tenant, r.head.User, r.h
 type order struct {
 	ctx    context.Context // nil: of a timer, which runs nothing
 	cancel func()
+	asks   bool // somebody about a call
 }
 
 // work is a command that a goroutine carries out.
@@ -176,13 +179,17 @@ func (r *run) report(cmd kernel.Seq, e kernel.Event, c engine.Content) *work {
 }
 
 // next returns what follows from the last commit, and lets a run go that has
-// stopped or waits.
+// stopped or waits. A wish that comes too late for it stays: see signal.
 func (r *run) next() *work {
-	if s := r.wish.Swap(nil); s != nil && r.x.State.Phase != kernel.PhaseStopped {
+	if r.free {
+		r.close()
+		return nil
+	}
+	if s := r.wish.Swap(nil); s != nil {
 		return r.report(0, r.cancelled(s), engine.Content{})
 	}
-	if r.x.State.Phase == kernel.PhaseStopped || r.parked || r.leaves() {
-		r.close()
+	if r.leaves() {
+		r.handBack()
 		return nil
 	}
 	return r.execute()
@@ -190,11 +197,15 @@ func (r *run) next() *work {
 
 func (r *run) now() kernel.Time { return kernel.Time(r.eng.clock.Now().UnixNano()) }
 
-// execute starts what was waiting for the commit, but for one command, which
-// it leaves to its caller.
+// execute ends and starts what was waiting for the commit, but for one command,
+// which it leaves to its caller.
 func (r *run) execute() *work {
+	r.abort()
 	var own *work
 	for _, c := range r.ready {
+		if _, ends := c.(kernel.Abort); ends {
+			continue
+		}
 		n := number(c)
 		o, wanted := r.out[n]
 		if t, ok := c.(kernel.SetTimer); ok {
@@ -212,6 +223,23 @@ func (r *run) execute() *work {
 	}
 	r.ready = r.ready[:0]
 	return own
+}
+
+// abort ends early what is to be ended, and questions that were decided
+// elsewhere.
+func (r *run) abort() {
+	for _, c := range r.ready {
+		if a, ends := c.(kernel.Abort); ends {
+			if o, ok := r.out[a.Cmd]; ok {
+				o.cancel()
+			}
+		}
+	}
+	for cmd, o := range r.out {
+		if o.asks && !r.asksAs(cmd) {
+			o.cancel()
+		}
+	}
 }
 
 // task is what carries out a command.
@@ -233,14 +261,21 @@ func (r *run) startTimer(t kernel.SetTimer) {
 	r.out[t.Cmd] = order{cancel: func() { timer.Stop() }}
 }
 
-// fail stops a run whose events cannot be applied or journaled. Its outcome is
+// fail stops a run whose events cannot be applied or journaled: what happened
+// is recorded if it can be, and nothing begins any more. Its outcome is
 // host_error, if the journal takes that after all; else the run's end is lost.
-func (r *run) fail(cause error) {
+func (r *run) fail(apply func() error, cause error) {
 	r.eng.log.Error("run failed", "run", r.id, "error", cause)
 	e := &kernel.Error{Code: kernel.CodeInternal, Message: cause.Error()}
 	errors.As(cause, &e)
-	r.batch.applied = nil // the signals may be why
-	err := r.take(kernel.HostFailed{At: r.now(), Code: e.Code, Detail: e.Message}, engine.Content{})
+	r.halting = true
+	r.undo()
+	if e.Code == kernel.CodeLocalStorage && r.applied(apply) != nil {
+		r.undo()
+	}
+	err := r.applied(func() error {
+		return r.take(kernel.HostFailed{At: r.now(), Code: e.Code, Detail: e.Message}, engine.Content{})
+	})
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), lastTry)
 		defer cancel()

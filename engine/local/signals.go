@@ -95,13 +95,8 @@ func (e *Engine) send(ctx context.Context, id string, sig *engine.Signal, payloa
 // wake lets a run that is driven or parked here look at its signals. It was
 // recorded before, so that whatever fails here delays it at most.
 func (e *Engine) wake(ctx context.Context, id string) {
-	if r := e.live(id); r != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if !r.closed {
-			r.goOn(r.listen())
-			return
-		}
+	if r := e.live(id); r != nil && r.poke() {
+		return
 	}
 	if !e.mayTakeUp(id) {
 		e.nudge()
@@ -110,6 +105,18 @@ func (e *Engine) wake(ctx context.Context, id string) {
 	if err := e.takeUp(context.WithoutCancel(ctx), id); err != nil {
 		e.log.Warn("run not taken up", "run", id, "error", err)
 	}
+}
+
+// poke lets the run look at its signals. It reports whether the run is still
+// driven.
+func (r *run) poke() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return false
+	}
+	r.goOn(r.listen())
+	return true
 }
 
 // nudge lets Work look for runs at once, if it is waiting.
@@ -141,6 +148,9 @@ func (r *run) hear() error {
 	}
 	slices.SortStableFunc(signals, func(a, b journal.Signal) int { return urgency(&a) - urgency(&b) })
 	for i := range signals {
+		if slices.Contains(r.batch.applied, signals[i].Number) {
+			continue // earlier in this step
+		}
 		if err := r.obey(&signals[i]); err != nil {
 			return err
 		}
@@ -156,7 +166,7 @@ func urgency(s *journal.Signal) int {
 }
 
 func (r *run) signals() (s []journal.Signal, err error) {
-	defer r.containJournal(&err)
+	defer r.eng.containJournal(&err)
 	return r.eng.journal.Signals(context.Background(), r.id)
 }
 
@@ -246,11 +256,19 @@ func (r *run) askHere(c kernel.AskHuman) engine.Task {
 
 // asking reports whether somebody is being asked here.
 func (r *run) asking() bool {
+	for cmd, o := range r.out {
+		if o.asks && r.asksAs(cmd) {
+			return true
+		}
+	}
+	return false
+}
+
+// asksAs reports whether a call waits for the answer to that question.
+func (r *run) asksAs(cmd kernel.Seq) bool {
 	for i := range r.x.State.Batch {
-		if c := &r.x.State.Batch[i]; c.Stage == kernel.StageAsking {
-			if _, out := r.out[c.Cmd]; out {
-				return true
-			}
+		if c := &r.x.State.Batch[i]; c.Stage == kernel.StageAsking && c.Cmd == cmd {
+			return true
 		}
 	}
 	return false

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"sync"
-	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
@@ -199,11 +198,9 @@ func (w *watcher) undriven(ctx context.Context) (on bool, err error) {
 // pause passes deltas on until something was committed, or it is time to look
 // whether another process has.
 func (w *watcher) pause(ctx context.Context, changed <-chan struct{}, driven bool) (on bool, err error) {
-	var look <-chan time.Time
+	look := make(chan struct{})
 	if !driven {
-		timer := time.NewTimer(w.e.poll)
-		defer timer.Stop()
-		look = timer.C
+		defer w.e.clock.AfterFunc(w.e.poll, func() { close(look) }).Stop()
 	}
 	for {
 		if !w.passDeltas(w.replay.Seq + 1) {

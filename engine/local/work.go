@@ -168,8 +168,8 @@ func (e *Engine) any() *run {
 	return nil
 }
 
-// mayTakeUp reports whether this process can go on with a run: it works, or it
-// parked the run itself.
+// mayTakeUp reports whether this process goes on with a run as soon as it can,
+// since it parked it.
 func (e *Engine) mayTakeUp(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -188,8 +188,12 @@ func (e *Engine) park(r *run) {
 }
 
 // takeUp goes on with a run from its journal. CONFLICT when somebody else
-// drives it.
+// drives it, or is about to: whoever takes it up hears its signals afterwards.
 func (e *Engine) takeUp(ctx context.Context, id string) error {
+	if !e.begins(id) {
+		return &kernel.Error{Code: kernel.CodeConflict, Message: "run " + id + " is being taken up"}
+	}
+	defer e.begun(id)
 	now := e.clock.Now().UTC()
 	lease, err := e.journal.Acquire(ctx, id, e.owner, now, now.Add(e.lease))
 	if err != nil {
@@ -200,9 +204,7 @@ func (e *Engine) takeUp(ctx context.Context, id string) error {
 		err = e.goOnWith(ctx, stored, lease)
 	}
 	if err != nil {
-		if e.live(id) == nil {
-			_ = e.journal.Release(context.WithoutCancel(ctx), id, lease) // or it ends by itself
-		}
+		_ = e.journal.Release(context.WithoutCancel(ctx), id, lease) // or it ends by itself
 		return err
 	}
 	e.mu.Lock()
@@ -212,6 +214,24 @@ func (e *Engine) takeUp(ctx context.Context, id string) error {
 		taken(stored.Head)
 	}
 	return nil
+}
+
+// begins reserves a run for whoever takes it up here: the journal gives the
+// same lease to all of them.
+func (e *Engine) begins(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.runs[id] != nil || e.taking[id] {
+		return false
+	}
+	e.taking[id] = true
+	return true
+}
+
+func (e *Engine) begun(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.taking, id)
 }
 
 func (e *Engine) goOnWith(ctx context.Context, stored *engine.Stored, lease journal.Lease) error {
@@ -329,6 +349,9 @@ func (r *run) handBack() {
 }
 
 func (e *Engine) isLeaving() bool { return e.leaving.Load() }
+
+// beginsNothing reports that the run only brings to an end what is under way.
+func (r *run) beginsNothing() bool { return r.halting || r.eng.isLeaving() }
 
 // leaves reports whether the run is handed back now: nothing is under way that
 // would be lost.
