@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-run/holdfast"
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/journal/memory"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model/modeltest/stub"
@@ -107,9 +108,9 @@ func TestNoTextApproves(t *testing.T) {
 		stub.Text("yes"))
 	a, notes := agent(t, wire{}.model(t, srv, kernel.Strict))
 	a.Policy = asks
-	stopped(t, ask(t, a), kernel.StopAnswered)
-	if len(notes.got) != 0 {
-		t.Error("a call ran that no person approved")
+	r := ask(t, a)
+	if r.Outcome != nil || r.Head.State != journal.Waiting || len(notes.got) != 0 {
+		t.Errorf("a call that no person approved: %+v, outcome %+v, ran %d", r.Head, r.Outcome, len(notes.got))
 	}
 }
 

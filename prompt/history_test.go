@@ -46,10 +46,11 @@ func TestHistory(t *testing.T) {
 	commit(t, &h, kernel.Commit{What: kernel.CommitQuestion}, prompt.Content{Question: "why"})
 	commit(t, &h, kernel.Commit{What: kernel.CommitReply, Calls: calls}, prompt.Content{Message: reply("look", calls...)})
 	commit(t, &h, kernel.Commit{What: kernel.CommitResult, Call: "a"}, prompt.Content{Result: "42"})
-	commit(t, &h, kernel.Commit{What: kernel.CommitResult, Call: "b", Stored: "a"}, prompt.Content{})
+	commit(t, &h, kernel.Commit{What: kernel.CommitResult, Call: "b", Text: "Not run."}, prompt.Content{})
 	commit(t, &h, kernel.Commit{What: kernel.CommitReply}, prompt.Content{Message: reply("done")})
 	commit(t, &h, kernel.Commit{What: kernel.CommitFinding, Text: "not yet"}, prompt.Content{})
-	want := []string{"user|why", "assistant|look|a{}|b{}", "tool|42a", "tool|42b", "assistant|done", "user|not yet"}
+	commit(t, &h, kernel.Commit{What: kernel.CommitSaid}, prompt.Content{Said: "and hurry"})
+	want := []string{"user|why", "assistant|look|a{}|b{}", "tool|42a", "tool|Not run.b", "assistant|done", "user|not yet", "user|and hurry"}
 	if got := lines(&h); !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
 	}
@@ -61,10 +62,9 @@ func TestHistoryRefuses(t *testing.T) {
 		commit  kernel.Commit
 		content prompt.Content
 	}{
-		"an unknown commit":          {kernel.Commit{What: "wish"}, prompt.Content{}},
-		"a reply without a message":  {kernel.Commit{What: kernel.CommitReply}, prompt.Content{}},
-		"a stored result of nothing": {kernel.Commit{What: kernel.CommitResult, Call: "b", Stored: "a"}, prompt.Content{}},
-		"calls nobody admitted":      {kernel.Commit{What: kernel.CommitReply}, prompt.Content{Message: reply("", kernel.Call{})}},
+		"an unknown commit":         {kernel.Commit{What: "wish"}, prompt.Content{}},
+		"a reply without a message": {kernel.Commit{What: kernel.CommitReply}, prompt.Content{}},
+		"calls nobody admitted":     {kernel.Commit{What: kernel.CommitReply}, prompt.Content{Message: reply("", kernel.Call{})}},
 	} {
 		if _, err := h.Commit(c.commit, c.content); kernel.CodeOf(err) != kernel.CodeInvalidEvent {
 			t.Errorf("%s: %v", name, err)

@@ -3,10 +3,13 @@ package local_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/journal/memory"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/policy"
@@ -105,20 +108,63 @@ func TestInvalidTextOfAnAdapter(t *testing.T) {
 	}
 }
 
-// An approver that cannot be asked is a refusal.
+// Without an approver a question stays open: the run waits for people, told by
+// its head, and nothing runs before they have decided.
 func TestAskWithoutApprover(t *testing.T) {
-	var n counter
-	ask := deciding(func(policy.Request) (policy.Decision, error) {
-		return policy.Decision{Answer: kernel.Ask, Rule: "test"}, nil
-	})
-	m := &script{steps: []step{calls(call("a", "look", `{}`)), says("I may not")}}
-	r := run(t, &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: ask})
-	wantStop(t, r, kernel.StopAnswered, "")
-	if got := results(r); n.count() != 0 || got[0] != "a: Not run: not approved: this call needs approval, and nobody can be asked" {
-		t.Errorf("ran %d, %q", n.count(), got)
+	for _, yes := range []bool{true, false} {
+		var n counter
+		m := &script{steps: []step{calls(call("a", "look", `{}`)), says("done")}}
+		j := memory.New()
+		e := open(t, j)
+		r, err := e.Run(t.Context(), engine.Start{Question: "q", Agent: &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: asking{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameAsStored(t, j, r)
+		if h := r.Head; r.Outcome != nil || h.State != journal.Waiting || h.WaitingFor != string(kernel.WaitApproval) || h.Approval == "" || n.count() != 0 {
+			t.Fatalf("waits as %+v, outcome %+v, ran %d", h, r.Outcome, n.count())
+		}
+		a, err := j.Approval(t.Context(), r.Head.Approval)
+		if err != nil || a.State != journal.ApprovalOpen || a.Tool != "look" || string(a.Arguments) != `{}` {
+			t.Fatalf("asked %+v, %v", a, err)
+		}
+		decide(t, e, r.Head.Run, yes)
+		r = stopOf(t, e, r.Head.Run)
+		wantStop(t, r, kernel.StopAnswered, "")
+		want, good := "a: look 1", kernel.LinkTool
+		if !yes {
+			want, good = "a: Not run: not approved: too dear", kernel.LinkAdmission
+		}
+		if got := results(r); got[0] != want || r.Outcome.LastGood != good {
+			t.Errorf("results %q, links %s, %s", got, r.Outcome.LastGood, r.Outcome.FirstBad)
+		}
 	}
-	if r.Outcome.FirstBad != kernel.LinkPolicy || r.Outcome.LastGood != kernel.LinkAdmission {
-		t.Errorf("links %s, %s", r.Outcome.LastGood, r.Outcome.FirstBad)
+}
+
+// asking is a policy that asks about every call.
+type asking struct{ kernel.Asking }
+
+func (a asking) Decide(context.Context, policy.Request) (policy.Decision, error) {
+	d := policy.Decision{Answer: kernel.Ask, Reason: "it writes", Rule: "test"}
+	if !reflect.DeepEqual(a.Asking, kernel.Asking{}) {
+		d.Asking = &a.Asking
+	}
+	return d, nil
+}
+
+// decide answers the question that a run waits for.
+func decide(t *testing.T, e engine.Engine, run string, yes bool) {
+	t.Helper()
+	r, err := e.Get(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sig := engine.Signal{Kind: engine.SignalApprove, By: "op", Approval: r.Head.Approval}
+	if !yes {
+		sig.Kind, sig.Reason = engine.SignalRefuse, "too dear"
+	}
+	if err := e.Signal(t.Context(), run, sig); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/engine/local"
+	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/journal/memory"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
@@ -55,8 +56,11 @@ func rude(t *testing.T, who string, misbehave func()) *engine.Agent {
 var foreigners = []string{"model", "policy", "approver", "verifier"}
 
 // Duty 7: code that ignores the end of its context holds up neither a cancel
-// nor the deadline, and what it says later counts for nothing.
+// nor the deadline, and what it says later counts for nothing. While somebody is
+// asked the run's time stands still: that run is cancelled, and does not wait
+// for its approver.
 func TestDeafCode(t *testing.T) {
+	stops := map[string]kernel.Stop{"model": kernel.StopDeadline, "policy": kernel.StopDeadline, "approver": kernel.StopCancelled, "verifier": kernel.StopAnswered}
 	for _, who := range foreigners {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
@@ -66,10 +70,19 @@ func TestDeafCode(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Hour) // virtual: past the deadline, the grace and the verifier's time
+			if who == "approver" {
+				if r, err := e.Get(t.Context(), id); err != nil || r.Head.State != journal.Waiting {
+					t.Errorf("while somebody is asked: %v, %+v", err, r.Head)
+				}
+				if err := e.Signal(t.Context(), id, engine.Signal{Kind: engine.SignalCancel}); err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+			}
 			r, err := e.Get(t.Context(), id)
 			if err != nil || r.Outcome == nil {
 				t.Errorf("deaf %s: %v, %s", who, err, kernel.DescribeState(r.State))
-			} else if want := map[bool]kernel.Stop{true: kernel.StopAnswered, false: kernel.StopDeadline}[who == "verifier"]; r.Outcome.Stop != want {
+			} else if r.Outcome.Stop != stops[who] {
 				t.Errorf("deaf %s: stop %s", who, r.Outcome.Stop)
 			}
 			close(release)
@@ -78,15 +91,27 @@ func TestDeafCode(t *testing.T) {
 	}
 }
 
-// Code that ends its goroutine ends its command, and not the run.
+// Code that ends its goroutine ends its command, and not the run. An approver
+// that does leaves the question open.
 func TestCodeThatExits(t *testing.T) {
 	for _, who := range foreigners {
 		r := run(t, rude(t, who, runtime.Goexit))
-		if who == "model" {
+		switch who {
+		case "model":
 			wantStop(t, r, kernel.StopModelError, "aborted")
-		} else {
+		case "approver":
+			wantWaiting(t, r)
+		default:
 			wantStop(t, r, kernel.StopAnswered, "")
 		}
+	}
+}
+
+// wantWaiting fails the test when the run does not wait for an approval.
+func wantWaiting(t *testing.T, r *engine.Run) {
+	t.Helper()
+	if r.Outcome != nil || r.Head.State != journal.Waiting || r.Head.Approval == "" {
+		t.Errorf("head %+v, outcome %+v", r.Head, r.Outcome)
 	}
 }
 
@@ -94,13 +119,16 @@ func TestCodeThatExits(t *testing.T) {
 func TestCodeThatPanics(t *testing.T) {
 	for _, who := range foreigners {
 		r := run(t, rude(t, who, func() { panic("sk-secret") }))
-		if who == "model" {
+		switch who {
+		case "model":
 			wantStop(t, r, kernel.StopModelError, "internal")
-		} else {
+		case "approver":
+			wantWaiting(t, r)
+		default:
 			wantStop(t, r, kernel.StopAnswered, "")
-		}
-		if (who == "policy" || who == "approver") != strings.HasPrefix(strings.Join(results(r), " "), "a: Not run") && who != "model" {
-			t.Errorf("panicking %s: results %q", who, results(r))
+			if refused := strings.HasPrefix(results(r)[0], "a: Not run"); refused != (who == "policy") {
+				t.Errorf("panicking %s: results %q", who, results(r))
+			}
 		}
 	}
 }

@@ -130,9 +130,13 @@ func tools(t *testing.T, list ...tool.Tool) *tool.Set {
 	return set
 }
 
-func open(t *testing.T, j journal.Journal) *local.Engine {
+func open(t *testing.T, j journal.Journal, change ...func(*local.Config)) *local.Engine {
 	t.Helper()
-	e, err := local.New(local.Config{Journal: j})
+	c := local.Config{Journal: j}
+	for _, f := range change {
+		f(&c)
+	}
+	e, err := local.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,3 +189,45 @@ func limits(change func(*kernel.Limits)) kernel.Limits {
 	change(&l)
 	return l
 }
+
+// mortal is the journal of a process that dies: from then on nothing of it
+// arrives any more, and its leases stay as they are.
+type mortal struct {
+	journal.Journal
+	dead atomic.Bool
+}
+
+var errDead = &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the process is dead"}
+
+func (m *mortal) Append(ctx context.Context, e journal.Entry) error {
+	if m.dead.Load() {
+		return errDead
+	}
+	return m.Journal.Append(ctx, e)
+}
+
+func (m *mortal) Renew(ctx context.Context, owner string, runs []string, until time.Time) ([]string, error) {
+	if m.dead.Load() {
+		return nil, errDead
+	}
+	return m.Journal.Renew(ctx, owner, runs, until)
+}
+
+func (m *mortal) Release(ctx context.Context, run string, l journal.Lease) error {
+	if m.dead.Load() {
+		return errDead
+	}
+	return m.Journal.Release(ctx, run, l)
+}
+
+// later is the configuration of an engine whose clock is ahead: to it, the
+// leases of the others have ended.
+func later(by time.Duration) func(*local.Config) {
+	return func(c *local.Config) { c.Clock = ahead(by) }
+}
+
+type ahead time.Duration
+
+func (a ahead) Now() time.Time { return time.Now().Add(time.Duration(a)) }
+
+func (ahead) AfterFunc(d time.Duration, f func()) engine.Timer { return time.AfterFunc(d, f) }

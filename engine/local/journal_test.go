@@ -151,7 +151,8 @@ func TestCommitReportLost(t *testing.T) {
 	}
 }
 
-// sameAsStored compares a run with what the journal has of it.
+// sameAsStored compares a run with what the journal has of it, but for what the
+// journal alone keeps of its head.
 func sameAsStored(t *testing.T, j journal.Reader, r *engine.Run) {
 	t.Helper()
 	stored, err := engine.Load(context.Background(), j, r.Head.Run)
@@ -162,7 +163,8 @@ func sameAsStored(t *testing.T, j journal.Reader, r *engine.Run) {
 		t.Errorf("replay differs\nlive   %s\nstored %s", live, replayed)
 	}
 	stateless := cmpopts.IgnoreFields(engine.Run{}, "State") // compared by its encoding
-	if diff := cmp.Diff(r, stored, stateless, cmpopts.EquateEmpty()); diff != "" {
+	journals := cmpopts.IgnoreFields(journal.Head{}, "Hash", "Lease", "Pending")
+	if diff := cmp.Diff(r, stored, stateless, journals, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("(-live +stored)\n%s", diff)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -109,8 +109,8 @@ func (k keyed) Key(c tool.Call) (string, error) {
 	return "order-7", nil
 }
 
-// Row 70, case 32: one key is one effect; another request under it is refused,
-// and so is an empty key.
+// Row 70, case 32: one key is one effect, as the ledger has it; another request
+// under it is refused, and so is an empty key.
 func TestBusinessKey(t *testing.T) {
 	ran := 0
 	order := keyed{probe{name: "order", effect: kernel.Once, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
@@ -128,7 +128,7 @@ func TestBusinessKey(t *testing.T) {
 	wantStop(t, r, kernel.StopAnswered, "")
 	want := []string{
 		"a: receipt 1", "b: receipt 1",
-		"c: Not run: this idempotency key belongs to a different request.",
+		"c: Not run: this idempotency key belongs to a different request (effect " + journal.EffectID("", "order", "key order-7") + ").",
 		"d: Not run: the tool's idempotency key for this call is empty.",
 	}
 	if ran != 1 || !cmp.Equal(results(r), want) {
@@ -371,29 +371,37 @@ func TestSessionIsFreeAtOnce(t *testing.T) {
 	}
 }
 
-// A run whose process was killed while a call ran is in the session, and the
-// call is answered: nobody knows what came of it.
+// A run whose process was killed while a call ran keeps its session until it was
+// brought to its end; then the call is answered in it: nobody knows what came
+// of it.
 func TestSessionAfterAKill(t *testing.T) {
-	var n counter
-	before := memory.New()
-	m := &script{steps: []step{calls(call("a", "look", `{}`)), says("done")}}
-	r, err := open(t, before).Run(t.Context(), engine.Start{Agent: &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: allowAll{}}, Question: "one", Session: "s"})
-	if err != nil {
+	j := memory.New()
+	paying := &mortal{Journal: j}
+	m := &script{steps: []step{calls(call("a", "pay", `{}`)), says("done")}}
+	pay := probe{name: "pay", effect: kernel.Once, run: func(context.Context, tool.Call) (tool.Result, error) {
+		paying.dead.Store(true)
+		return tool.Result{Text: "paid"}, nil
+	}}
+	first := engine.Start{Run: "one", Agent: &engine.Agent{Model: m, Tools: tools(t, pay), Policy: allowAll{}}, Question: "one", Session: "s"}
+	if _, err := open(t, paying).Run(t.Context(), first); kernel.CodeOf(err) != kernel.CodeLocalStorage {
 		t.Fatal(err)
 	}
-	records, err := before.Read(t.Context(), r.Head.Run, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begun := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == kernel.KindCallStarted })
-	head := r.Head
-	head.State, head.Stop, head.Verified = journal.Running, "", ""
-	after := memory.New()
-	if err := after.Append(t.Context(), journal.Entry{Head: head, Records: records[:begun+1]}); err != nil {
-		t.Fatal(err)
-	}
+	e := open(t, j)
 	m = &script{steps: []step{says("done")}}
-	if _, err := open(t, after).Run(t.Context(), engine.Start{Agent: &engine.Agent{Model: m}, Question: "two", Session: "s"}); err != nil {
+	second := engine.Start{Agent: &engine.Agent{Model: m}, Question: "two", Session: "s"}
+	if _, err := e.Run(t.Context(), second); kernel.CodeOf(err) != kernel.CodeConflict {
+		t.Fatalf("a second run of the session: %v", err)
+	}
+	if err := e.Signal(t.Context(), "one", engine.Signal{Kind: engine.SignalCancel}); err != nil {
+		t.Fatal(err)
+	}
+	worker := open(t, j, later(time.Minute), func(c *local.Config) {
+		c.Agents = func(context.Context, *engine.Stored) (*engine.Agent, error) { return nil, errForeign } // to cancel needs none
+	})
+	if err := worker.Work(t.Context(), local.Workload{Once: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Run(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
 	sent := m.requests()[0].Messages
