@@ -14,24 +14,27 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/policy"
 )
 
-// newApprover chooses who answers an ask: everyone's yes, the person at the
-// terminal, or nobody. A terminal is both where the question is seen and where
-// the answer is typed; while it waits, nothing else is shown on d.
+// newApprover chooses who answers an ask that whoever asked may decide alone:
+// everyone's yes, the person at the terminal, or nobody (nil), so that the run
+// waits. A terminal is both where the question is seen and where the answer is
+// typed; while it waits, nothing else is shown on d.
 func newApprover(yes bool, stdin io.Reader, stderr io.Writer, d *display) policy.Approver {
 	if yes {
 		return alwaysYes{}
 	}
 	in, out := terminal(stdin), terminal(stderr)
-	switch {
-	case in == nil:
-		return nobody{"there is no terminal"}
-	case out == nil:
-		return nobody{"standard error, where the question would be put, is not a terminal"}
+	if in == nil || out == nil {
+		return nil
 	}
+	return newPerson(in, out, d)
+}
+
+func newPerson(in *os.File, out io.Writer, d *display) *person {
 	return &person{in: in, out: out, timeline: d, turn: make(chan struct{}, 1)}
 }
 
@@ -48,13 +51,6 @@ type alwaysYes struct{}
 
 func (alwaysYes) Approve(context.Context, policy.Approval) (policy.Verdict, error) {
 	return policy.Verdict{Approved: true, By: "--yes"}, nil
-}
-
-// nobody refuses everything.
-type nobody struct{ why string }
-
-func (n nobody) Approve(context.Context, policy.Approval) (policy.Verdict, error) {
-	return policy.Verdict{Reason: "needs approval, and " + n.why + "; run with --yes or change the policy"}, nil
 }
 
 // person asks at a terminal, one question at a time. Only the line `yes`
@@ -79,7 +75,7 @@ func (p *person) Approve(ctx context.Context, a policy.Approval) (policy.Verdict
 	p.timeline.await(ctx, a.Call)
 	p.timeline.hold()
 	defer p.timeline.release()
-	line, err := p.ask(ctx, a)
+	line, err := p.ask(ctx, question(a, time.Now()))
 	if err != nil {
 		return refused, errors.Join(ctx.Err(), err)
 	}
@@ -89,9 +85,9 @@ func (p *person) Approve(ctx context.Context, a policy.Approval) (policy.Verdict
 	return policy.Verdict{Approved: true, By: "terminal"}, nil
 }
 
-// ask puts the question on the screen and reads the answer. What is shown
-// next begins on a line of its own, whether or not a line was typed.
-func (p *person) ask(ctx context.Context, a policy.Approval) (string, error) {
+// ask puts a question on the screen and reads the answer. What is shown next
+// begins on a line of its own, whether or not a line was typed.
+func (p *person) ask(ctx context.Context, question string) (string, error) {
 	wake, stop, err := wakeAtEnd(ctx)
 	if err != nil {
 		return "", err
@@ -101,7 +97,7 @@ func (p *person) ask(ctx context.Context, a policy.Approval) (string, error) {
 	if err := flushInput(int(p.in.Fd())); err != nil {
 		return "", err
 	}
-	if _, err := io.WriteString(p.out, question(a, time.Now())); err != nil {
+	if _, err := io.WriteString(p.out, question); err != nil {
 		return "", err
 	}
 	line, ended, err := p.readLine(wake)
@@ -111,27 +107,24 @@ func (p *person) ask(ctx context.Context, a policy.Approval) (string, error) {
 	return line, err
 }
 
-// question is the text of a prompt: who asks for what, exactly, and how long
-// the answer is waited for. The arguments are the call's own bytes, laid out
-// and escaped, never shortened.
+// question is the text of a prompt: what approvals show prints of an approval.
 func question(a policy.Approval, now time.Time) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\napproval needed: %s (effect %s)\n", safeLine(a.Tool), safeLine(string(a.Effect)))
-	if a.Reason != "" {
-		fmt.Fprintf(&b, "  reason: %s\n", safeLine(a.Reason))
+	p := journal.Approval{
+		ID: a.ID, Run: a.Run, Session: a.Session, Tenant: a.Tenant, User: a.User, Call: a.Call, Tool: a.Tool, Arguments: a.Arguments,
+		Effect: a.Effect, Reason: a.Reason, Approvers: a.Approvers, Expires: a.Expires, Hash: a.Hash,
 	}
-	fmt.Fprintf(&b, "  run %s, call %s, digest %.12s\n  arguments:\n", safeLine(a.Run), safeLine(a.Call), a.Digest)
+	return fmt.Sprintf("\napproval needed: %s\n%stype yes to allow; anything else refuses: ", toolAndEffect(&p), describeAsk(&p, now))
+}
+
+// exactArguments lays arguments out below an indent of four and escapes them,
+// and leaves nothing out.
+func exactArguments(arguments []byte) string {
 	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, a.Arguments, "    ", "  "); err != nil {
+	if err := json.Indent(&pretty, arguments, "    ", "  "); err != nil {
 		pretty.Reset()
-		pretty.Write(a.Arguments)
+		pretty.Write(arguments)
 	}
-	fmt.Fprintf(&b, "    %s\n", exactLines(pretty.String()))
-	if !a.Deadline.IsZero() {
-		fmt.Fprintf(&b, "  the run ends in %s, answered or not (limits.deadline)\n", max(0, a.Deadline.Sub(now)).Round(time.Second))
-	}
-	b.WriteString("type yes to allow; anything else refuses: ")
-	return b.String()
+	return exactLines(pretty.String())
 }
 
 // maxAnswer bounds an answer's line, in bytes.

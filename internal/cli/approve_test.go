@@ -61,11 +61,11 @@ func (k *keyboard) typeIn(s string) {
 
 const prompt = "anything else refuses: "
 
-func approval(arguments string) policy.Approval {
+func approvalOf(arguments string) policy.Approval {
 	return policy.Approval{
 		Request: policy.Request{Run: "run1", Call: "call_1", Tool: "run_program", Effect: kernel.Once, Arguments: json.RawMessage(arguments)},
 		Reason:  "policy rule 2: ask run_program",
-		Digest:  "0123456789abcdef",
+		Hash:    "0123456789abcdef",
 	}
 }
 
@@ -77,7 +77,7 @@ type answer struct {
 func ask(ctx context.Context, p policy.Approver, arguments string) <-chan answer {
 	c := make(chan answer, 1)
 	go func() {
-		v, err := p.Approve(ctx, approval(arguments))
+		v, err := p.Approve(ctx, approvalOf(arguments))
 		c <- answer{v, err}
 	}()
 	return c
@@ -198,7 +198,7 @@ func TestPersonAsksOneQuestionAtATime(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			if v, err := p.Approve(t.Context(), approval(`{}`)); err == nil && v.Approved {
+			if v, err := p.Approve(t.Context(), approvalOf(`{}`)); err == nil && v.Approved {
 				mu.Lock()
 				approved++
 				mu.Unlock()
@@ -221,13 +221,13 @@ func TestPersonAsksOneQuestionAtATime(t *testing.T) {
 // What is asked about is shown exactly: every digit, every invisible
 // character, and nothing that moves the cursor.
 func TestQuestionShowsTheExactArguments(t *testing.T) {
-	q := question(approval("{\"id\":9007199254740993,\"cmd\":\"a\u202Eb\u200Bc\",\"raw\":\"\\u001b[2J\"}"), time.Time{})
-	for _, want := range []string{"run_program (effect once)", "9007199254740993", `a\u202eb\u200bc`, `\u001b[2J`, "policy rule 2: ask run_program", "call_1", "0123456789ab"} {
+	q := question(approvalOf("{\"id\":9007199254740993,\"cmd\":\"a\u202Eb\u200Bc\",\"raw\":\"\\u001b[2J\"}"), time.Time{})
+	for _, want := range []string{"run_program (effect once)", "9007199254740993", `a\u202eb\u200bc`, `\u001b[2J`, "policy rule 2: ask run_program", "call_1", "hash 0123456789abcdef"} {
 		if !strings.Contains(q, want) {
 			t.Errorf("%q is missing in\n%s", want, q)
 		}
 	}
-	a := approval("{\x1b[2J\x07")
+	a := approvalOf("{\x1b[2J\x07")
 	a.Tool, a.Reason = "x\x1b[31m", "line\nbreak"
 	q = question(a, time.Time{})
 	if strings.ContainsAny(q, "\x1b\x07\r") || strings.Contains(q, "line\nbreak") {
@@ -235,48 +235,46 @@ func TestQuestionShowsTheExactArguments(t *testing.T) {
 	}
 }
 
-// The run's time goes on while a person reads, so the prompt says how much is
-// left.
+// The prompt says how long there is to decide, and who may.
 func TestQuestionSaysHowLongIsLeft(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	for _, c := range []struct {
-		deadline time.Time
-		want     string // "": nothing is said
+		expires time.Time
+		want    string
 	}{
-		{now.Add(29_600 * time.Millisecond), "\n  the run ends in 30s, answered or not (limits.deadline)\ntype yes"},
-		{now.Add(12 * time.Hour), "the run ends in 12h0m0s, "},
-		{now.Add(-time.Second), "the run ends in 0s, "},
-		{time.Time{}, ""},
+		{now.Add(29_600 * time.Millisecond), "\n  until 2023-11-14T22:13:49Z (in 30s)\n"},
+		{now.Add(12 * time.Hour), " (in 12h0m0s)\n"},
+		{now, " (is over)\n"},
+		{time.Time{}, "\n  to be decided by anyone\n  hash 0f\n"},
 	} {
-		a := approval(`{}`)
-		a.Deadline = c.deadline
-		q := question(a, now)
-		if !strings.Contains(q, c.want) || strings.Contains(q, "the run ends") != (c.want != "") || !strings.HasSuffix(q, prompt) {
-			t.Errorf("%v: %q", c.deadline, q)
+		a := approvalOf(`{}`)
+		a.Expires, a.Hash = c.expires, "0f"
+		if q := question(a, now); !strings.Contains(q, c.want) || strings.Contains(q, "until") == c.expires.IsZero() || !strings.HasSuffix(q, prompt) {
+			t.Errorf("%v: %q", c.expires, q)
 		}
 	}
 }
 
+// Without a terminal to type at and one to read the question on, nobody is
+// asked: the run waits.
 func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
 	var out bytes.Buffer
-	v, err := newApprover(false, strings.NewReader("yes\n"), &out, newDisplay(&out)).Approve(t.Context(), approval(`{}`))
-	if err != nil || v.Approved || !strings.Contains(v.Reason, "there is no terminal") || out.Len() > 0 {
-		t.Errorf("got %+v, %v, output %q", v, err, out.String())
+	if p := newApprover(false, strings.NewReader("yes\n"), &out, newDisplay(&out)); p != nil {
+		t.Errorf("%T is asked", p)
 	}
-	// A terminal to type at, but none to read the question on, is no terminal.
 	master, slave, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer master.Close()
 	defer slave.Close()
-	if v, err := newApprover(false, slave, &out, newDisplay(&out)).Approve(t.Context(), approval(`{}`)); err != nil || v.Approved || !strings.Contains(v.Reason, "standard error, where") {
-		t.Errorf("got %+v, %v", v, err)
+	if p := newApprover(false, slave, &out, newDisplay(&out)); p != nil {
+		t.Errorf("%T is asked", p)
 	}
 }
 
 func TestYesBeforehandApproves(t *testing.T) {
-	v, err := newApprover(true, strings.NewReader(""), io.Discard, newDisplay(io.Discard)).Approve(t.Context(), approval(`{}`))
+	v, err := newApprover(true, strings.NewReader(""), io.Discard, newDisplay(io.Discard)).Approve(t.Context(), approvalOf(`{}`))
 	if err != nil || !v.Approved || v.By != "--yes" {
 		t.Errorf("got %+v, %v", v, err)
 	}

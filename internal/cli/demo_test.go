@@ -16,6 +16,7 @@ var varying = []struct {
 	with    string
 }{
 	{regexp.MustCompile(`run_[0-9A-Z]{26}`), "RUN"},
+	{regexp.MustCompile(`eff_[0-9a-f]{32}`), "EFFECT"},
 	{regexp.MustCompile(`\d+ bytes`), "N bytes"},
 	{regexp.MustCompile(`bytes\) in [0-9.]+(µs|ms|s):`), "bytes) in T:"},
 	{regexp.MustCompile(`about \d+ tokens`), "about N tokens"},

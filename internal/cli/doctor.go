@@ -44,7 +44,7 @@ func (a *app) doctorCommand() *cobra.Command {
 			return a.doctor(cmd.Context(), flags)
 		},
 	}
-	flags.add(cmd, "the configuration `FILE` to check (default ./holdfast.yaml, if it is there)", "one JSON object and nothing else")
+	flags.addPlace(cmd, "the configuration `FILE` to check (default ./holdfast.yaml, if it is there)", oneObject)
 	return cmd
 }
 

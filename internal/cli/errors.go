@@ -14,6 +14,7 @@ const (
 	exitOK        = 0
 	exitFailure   = 1 // any other stop, and errors
 	exitUsage     = 2
+	exitWaiting   = 3 // for a person
 	exitInterrupt = 130
 )
 

@@ -69,9 +69,9 @@ func TestAFailingJournal(t *testing.T) {
 			}
 			var out, errs bytes.Buffer
 			a := &app{stdout: &output{w: &out}}
-			flags := runFlags{json: c.json}
+			flags := runFlags{journalFlags: journalFlags{json: c.json}}
 			start := engine.Start{Agent: &engine.Agent{Model: m}, Question: "Do it.", Session: "s1"}
-			err = a.drive(t.Context(), rt, newDisplay(a.stdout), flags, start, "journal.db")
+			err = a.drive(t.Context(), host{rt, j, "journal.db"}, newDisplay(a.stdout), flags, start)
 			if code := exitCode(err, &errs); code != exitFailure || !strings.HasPrefix(errs.String(), `{"error":{"code":"LOCAL_STORAGE",`) {
 				t.Errorf("code %d, stderr %q", code, errs.String())
 			}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,10 +49,12 @@ func TestScripts(t *testing.T) {
 		Setup:               setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":     code,
+			"fill":     fill,
 			"play":     play,
 			"requests": requests,
 			"nowhere":  nowhere,
 			"saverun":  saveRun,
+			"saveid":   saveID,
 		},
 	})
 }
@@ -72,6 +75,9 @@ func setup(env *testscript.Env) error {
 	}
 	env.Setenv("HOLDFAST", binary)
 	env.Setenv("STUB_OPENAI", server.OpenAIURL())
+	// The same server by an address that is not taken for this machine's own, so
+	// that it needs a key.
+	env.Setenv("STUB_KEYED", strings.Replace(server.OpenAIURL(), "127.0.0.1", "0.0.0.0", 1))
 	env.Setenv("STUB_ANTHROPIC", server.AnthropicURL())
 	return nil
 }
@@ -165,4 +171,14 @@ func saveRun(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("no run id in the output")
 	}
 	ts.Setenv(args[0], out[i:i+30])
+}
+
+// saveid NAME PREFIX keeps the first id of the last output that begins with the
+// prefix in an environment variable.
+func saveID(ts *testscript.TestScript, _ bool, args []string) {
+	id := regexp.MustCompile(`\b` + regexp.QuoteMeta(args[1]) + `[0-9A-Za-z]+`).FindString(ts.ReadFile("stdout"))
+	if id == "" {
+		ts.Fatalf("no id %s… in the output", args[1])
+	}
+	ts.Setenv(args[0], id)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
@@ -11,9 +12,10 @@ import (
 
 // report is a run as --json prints it. The names are an interface.
 type report struct {
-	Run      string `json:"run"`
-	Session  string `json:"session"`
-	State    string `json:"state"`
+	Run     string `json:"run"`
+	Session string `json:"session"`
+	State   string `json:"state"`
+	waits
 	Stop     string `json:"stop"` // empty while it runs
 	Detail   string `json:"detail"`
 	Verified string `json:"verified"`
@@ -27,6 +29,20 @@ type report struct {
 	Evidence []string `json:"evidence"`
 	LastGood string   `json:"last_good"`
 	FirstBad string   `json:"first_bad"`
+}
+
+// waits is what a waiting run waits for. All of it is left out of others.
+type waits struct {
+	WaitingFor string     `json:"waiting_for,omitempty"`
+	Approval   string     `json:"approval,omitempty"` // the first that is open
+	DueAt      *time.Time `json:"due_at,omitempty"`   // when it goes on all the same
+}
+
+func waitsOf(h *journal.Head) waits {
+	if h.State != journal.Waiting {
+		return waits{}
+	}
+	return waits{WaitingFor: h.WaitingFor, Approval: h.Approval, DueAt: orNull(h.Due)}
 }
 
 type tokens struct {
@@ -55,6 +71,8 @@ func newReport(r *engine.Run) report {
 	}
 	if r.Outcome != nil {
 		out.State = string(journal.Stopped)
+	} else {
+		out.waits = waitsOf(&r.Head)
 	}
 	if o.Stop == kernel.StopHostError {
 		out.Calls = nil
@@ -90,7 +108,7 @@ func (d *display) summary(r *engine.Run) {
 	}
 	o := standing(r)
 	if r.Outcome == nil {
-		d.printf("\nstate: %s\n", r.Head.State)
+		d.printf("\nstate: %s\n", standingOf(&r.Head, time.Now()))
 	} else {
 		d.printf("\nstop: %s%s\n", o.Stop, detail(o.Detail))
 		d.printf("verified: %s%s\n", o.Verified, detail(o.Finding))
@@ -108,6 +126,20 @@ func (d *display) summary(r *engine.Run) {
 	if hint := hintAfter(&o, r.State.Spec.Profile, d.clues); hint != "" {
 		d.printf("hint: %s\n", hint)
 	}
+}
+
+// standingOf is the state of a run that has no stop: what it waits for, or who
+// drives it.
+func standingOf(h *journal.Head, now time.Time) string {
+	switch {
+	case h.State == journal.Waiting && h.Approval != "":
+		return "waiting for " + safeLine(h.WaitingFor) + " " + safeLine(h.Approval)
+	case h.State == journal.Waiting:
+		return "waiting for " + safeLine(h.WaitingFor)
+	case h.State == journal.Running && h.Lease.Held(now):
+		return "running, driven by " + safeLine(h.Lease.Owner)
+	}
+	return string(h.State)
 }
 
 func usageLine(o *kernel.Outcome) string {

@@ -209,7 +209,7 @@ steps:
 		t.Errorf("killed: %+v", r.report)
 	}
 	out, err := process(t, dir, "runs", "show", r.Run).Output()
-	if line := "\nstate: running\nusage: 20 input tokens, 5 output tokens, reported by 1 of 1 replies; turns 1, calls 1, requests 1\n"; err != nil || !strings.Contains(string(out), line) {
+	if line := "\nusage: 20 input tokens, 5 output tokens, reported by 1 of 1 replies; turns 1, calls 1, requests 1\n"; err != nil || !strings.Contains(string(out), line) {
 		t.Errorf("%v: no %q in\n%s", err, line, out)
 	}
 }
@@ -314,7 +314,7 @@ steps:
 		k := &keyboard{t: t, person: master}
 		k.waitFor(prompt, 1)
 		if screen := k.seen.String(); !strings.Contains(screen, "write_file") || !strings.Contains(screen, `a\u202eb`) ||
-			!strings.Contains(screen, "the run ends in ") {
+			!strings.Contains(screen, "\n  until 20") {
 			t.Errorf("the question is %q", screen)
 		}
 		k.typeIn(tt.typed)
@@ -371,7 +371,7 @@ steps:
 	for i, line := range lines {
 		if strings.Contains(line, "approval needed") && !strings.HasPrefix(line, "approval needed: write_file") ||
 			strings.Contains(line, prompt) && line != "type yes to allow; anything else refuses: yes" ||
-			strings.HasPrefix(line, "type yes") && !strings.HasPrefix(lines[i-1], "  the run ends in ") ||
+			strings.HasPrefix(line, "type yes") && lines[i-1] != "    }" ||
 			strings.HasPrefix(line, "approval needed") && !slices.Contains(lines[:i], "call call_1: ask by policy rule 2: ask write_file: the policy wants a person's approval") {
 			t.Errorf("line %d: %q in\n%s", i+1, line, strings.Join(lines, "\n"))
 		}

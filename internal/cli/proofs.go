@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-run/holdfast"
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/internal/cli/config"
+	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/journal/sqlite"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
@@ -228,10 +229,13 @@ func proveApproval(ctx context.Context, dir string) error {
 		return err
 	}
 	defer b.Close()
-	b.agent.Approver = nobody{}
-	r, err := b.play(ctx, stub.Calls(stub.Call{ID: "call_1", Name: "write_file", Args: `{"path":"made.txt","content":"x"}`}), stub.Text("yes"))
+	b.server.Play(stub.Calls(stub.Call{ID: "call_1", Name: "write_file", Args: `{"path":"made.txt","content":"x"}`}), stub.Text("yes"))
+	r, err := follow(ctx, b.rt, engine.Start{Agent: b.agent, Question: "Make a note."}, func(engine.Update) {})
 	if err != nil {
 		return err
+	}
+	if r.Outcome != nil || r.Head.State != journal.Waiting {
+		return notHeld("a run that needs a person is %s", r.Head.State)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "made.txt")); !errors.Is(err, os.ErrNotExist) || ran(r) != 0 {
 		return notHeld("a call ran that nobody approved")
@@ -284,22 +288,22 @@ func outOfReach(ctx context.Context, tools *tool.Set, paths ...string) error {
 
 func proveProtection(ctx context.Context, dir string) error {
 	c := &config.Config{File: filepath.Join(dir, defaultConfig), Workspace: dir, Tools: []string{"read_file", "write_file"}}
-	journal := journalBeside(c.File)
-	if err := os.Mkdir(filepath.Dir(journal), 0o700); err != nil {
+	path := journalBeside(c.File)
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	for _, file := range []string{c.File, journal} {
+	for _, file := range []string{c.File, path} {
 		if err := os.WriteFile(file, []byte("untouched"), 0o600); err != nil {
 			return err
 		}
 	}
 	if err := errors.Join(
-		os.Symlink(filepath.Dir(journal), filepath.Join(dir, "link")),
-		os.Link(journal, filepath.Join(dir, "copy.db")),
+		os.Symlink(filepath.Dir(path), filepath.Join(dir, "link")),
+		os.Link(path, filepath.Join(dir, "copy.db")),
 	); err != nil {
 		return err
 	}
-	protected, err := hostFiles(c, journal)
+	protected, err := hostFiles(c, path)
 	if err != nil {
 		return err
 	}
@@ -311,7 +315,7 @@ func proveProtection(ctx context.Context, dir string) error {
 	if err := outOfReach(ctx, tools, defaultConfig, ".holdfast/journal.db", ".holdfast/journal.db-wal", "link/journal.db", "copy.db"); err != nil {
 		return err
 	}
-	for _, file := range []string{c.File, journal} {
+	for _, file := range []string{c.File, path} {
 		if text, err := os.ReadFile(file); err != nil || string(text) != "untouched" {
 			return notHeld("%s was changed", filepath.Base(file))
 		}

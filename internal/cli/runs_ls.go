@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"text/tabwriter"
 	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
@@ -11,12 +10,14 @@ import (
 
 // head is a line of `runs ls --json`.
 type head struct {
-	ID        string    `json:"id"`
-	Run       string    `json:"run"`
-	Session   string    `json:"session"`
-	Tenant    string    `json:"tenant"`
-	User      string    `json:"user"`
-	State     string    `json:"state"`
+	ID      string `json:"id"`
+	Run     string `json:"run"`
+	Session string `json:"session"`
+	Tenant  string `json:"tenant"`
+	User    string `json:"user"`
+	State   string `json:"state"`
+	waits
+	Driver    string    `json:"driver,omitempty"` // who holds the lease
 	Stop      string    `json:"stop"`
 	Verified  string    `json:"verified"`
 	Turns     int       `json:"turns"`
@@ -25,11 +26,14 @@ type head struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-func newHead(h journal.Head) head {
+func newHead(h journal.Head, now time.Time) head {
 	out := head{
 		ID: h.Run, Run: h.Run, Session: h.Session, Tenant: h.Tenant, User: h.User,
-		State: string(h.State), Stop: string(h.Stop), Verified: string(h.Verified),
+		State: string(h.State), waits: waitsOf(&h), Stop: string(h.Stop), Verified: string(h.Verified),
 		Turns: h.Turns, Question: h.Question, StartedAt: h.StartedAt, UpdatedAt: h.UpdatedAt,
+	}
+	if h.Lease.Held(now) {
+		out.Driver = h.Lease.Owner
 	}
 	if out.Verified == "" {
 		out.Verified = string(kernel.Unchecked)
@@ -50,24 +54,23 @@ func (a *app) listRuns(ctx context.Context, flags journalFlags, q journal.Query)
 	if err != nil {
 		return err
 	}
+	now := time.Now()
 	if flags.json {
 		list := make([]head, 0, len(heads))
 		for _, h := range heads {
-			list = append(list, newHead(h))
+			list = append(list, newHead(h, now))
 		}
 		return writeJSON(a.stdout, list)
 	}
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	d := newDisplay(table) // Flush reports what went wrong
-	d.printf("RUN\tSTARTED\tSTOP\tVERIFIED\tTURNS\tQUESTION\n")
-	for _, h := range heads {
-		line := newHead(h)
-		stop := line.Stop
-		if stop == "" {
-			stop = line.State
+	return a.table("RUN\tSTARTED\tSTOP\tVERIFIED\tTURNS\tQUESTION", func(d *display) {
+		for i := range heads {
+			line := newHead(heads[i], now)
+			stop := line.Stop
+			if stop == "" {
+				stop = standingOf(&heads[i], now)
+			}
+			d.printf("%s\t%s\t%s\t%s\t%d\t%s\n", safeLine(line.Run), line.StartedAt.Format(time.RFC3339),
+				stop, line.Verified, line.Turns, previewIn(line.Question, maxListed))
 		}
-		d.printf("%s\t%s\t%s\t%s\t%d\t%s\n", safeLine(line.Run), line.StartedAt.Format(time.RFC3339),
-			stop, line.Verified, line.Turns, previewIn(line.Question, maxListed))
-	}
-	return table.Flush()
+	})
 }

@@ -17,6 +17,9 @@ type recorded struct {
 	question string
 	records  []journal.Record
 	updates  []engine.Update // one for each record
+
+	approvals []journal.Approval // latest asked first, as are the next
+	effects   []journal.Effect
 }
 
 func readRun(ctx context.Context, j journal.Reader, id string) (*recorded, error) {
@@ -45,28 +48,37 @@ func readRun(ctx context.Context, j journal.Reader, id string) (*recorded, error
 		})
 	}
 	r.Run = replay.Snapshot(h)
-	return r, nil
+	if r.approvals, err = j.Approvals(ctx, journal.ApprovalQuery{Run: id}); err != nil {
+		return nil, err
+	}
+	r.effects, err = j.Effects(ctx, journal.EffectQuery{Run: id})
+	return r, err
 }
 
-// showRun shows a run of the given tenant and user, where they are given. To
-// them another one's run is not there (row 43).
-func (a *app) showRun(ctx context.Context, flags journalFlags, owner journal.Query, id string) error {
+// showRun shows a run that is there for whoever looks.
+func (a *app) showRun(ctx context.Context, flags journalFlags, id string) error {
 	reader, err := a.openReader(ctx, flags)
 	if err != nil {
 		return err
 	}
 	defer reader.Close()
+	if _, err := flags.head(ctx, reader, id, flags.who.sees); err != nil {
+		return err
+	}
 	r, err := readRun(ctx, reader, id)
 	if err != nil {
 		return err
 	}
-	if owner.Tenant != "" && owner.Tenant != r.Head.Tenant || owner.User != "" && owner.User != r.Head.User {
-		return journal.NotFound(id)
-	}
 	if flags.json {
 		return writeJSON(a.stdout, newRecord(r))
 	}
-	r.show(newDisplay(a.stdout))
+	d := newDisplay(a.stdout)
+	r.show(d)
+	d.summary(r.Run)
+	r.ledger(d)
+	if r.Outcome == nil {
+		d.steps(r.approvals, r.Run, flags)
+	}
 	return nil
 }
 
@@ -84,21 +96,36 @@ func (r *recorded) show(d *display) {
 	}
 	d.printf("\nconversation\n")
 	d.conversation(r.History)
-	d.summary(r.Run)
+}
+
+// ledger writes what the run asked people and what it changed outside, a line
+// each.
+func (r *recorded) ledger(d *display) {
+	for i := range r.approvals {
+		p := &r.approvals[i]
+		d.printf("approval %s: %s, call %s, %s\n", safeLine(p.ID), p.State, safeLine(p.Call), toolAndEffect(p))
+	}
+	for i := range r.effects {
+		e := &r.effects[i]
+		d.printf("effect %s: %s, call %s, %s (effect %s), attempts %d\n", safeLine(e.ID), e.State, safeLine(e.Call), safeLine(e.Tool), e.Class, e.Attempts)
+	}
 }
 
 // record is what `runs show --json` prints: the report of `run --json`, and
 // what it rests on. Private reasoning is left out.
 type record struct {
 	report
-	Tenant    string    `json:"tenant"`
-	User      string    `json:"user"`
-	Question  string    `json:"question"`
-	StartedAt time.Time `json:"started_at"`
-	Finding   string    `json:"finding"` // what the verifier said
-	Trace     []trace   `json:"trace"`
-	Events    []event   `json:"events"`
-	Messages  []message `json:"messages"`
+	Tenant    string     `json:"tenant"`
+	User      string     `json:"user"`
+	Question  string     `json:"question"`
+	StartedAt time.Time  `json:"started_at"`
+	Finding   string     `json:"finding"` // what the verifier said
+	Trace     []trace    `json:"trace"`
+	Events    []event    `json:"events"`
+	Messages  []message  `json:"messages"`
+	Driver    string     `json:"driver,omitempty"`
+	Approvals []approval `json:"approvals"` // latest asked first
+	Effects   []effect   `json:"effects"`   // latest claimed first
 }
 
 type event struct {
@@ -120,7 +147,16 @@ func newRecord(r *recorded) record {
 	out := record{
 		report: newReport(r.Run), Tenant: r.Head.Tenant, User: r.Head.User, Question: r.question, StartedAt: r.Head.StartedAt,
 		Finding: standing(r.Run).Finding,
-		Trace:   newTrace(r.Head.Run, r.updates), Events: []event{}, Messages: []message{},
+		Trace:   newTrace(r.Head.Run, r.updates), Events: []event{}, Messages: []message{}, Approvals: []approval{}, Effects: []effect{},
+	}
+	if r.Head.Lease.Held(time.Now()) {
+		out.Driver = r.Head.Lease.Owner
+	}
+	for i := range r.approvals {
+		out.Approvals = append(out.Approvals, newApproval(&r.approvals[i]))
+	}
+	for i := range r.effects {
+		out.Effects = append(out.Effects, newEffect(&r.effects[i]))
 	}
 	d := newDisplay(io.Discard)
 	for i, u := range r.updates {

@@ -35,7 +35,7 @@ func proofs() []proof {
 		{"admission: a reply that was cut off runs nothing and is no answer", proveTruncation},
 		{"limits: the turn limit is met exactly, and one more request is never sent", proveTurnLimit},
 		{"policy: a call that no rule names is denied, and deny beats allow", provePolicy},
-		{"approval: without a person an ask is refused", proveApproval},
+		{"approval: without a person an ask waits, and nothing runs", proveApproval},
 		{"files: a path that leaves the workspace is refused", proveFiles},
 		{"files: the configuration and the journal belong to the host, under whatever name", proveProtection},
 		{"verdict: it comes from what was recorded, not from what the model says", proveVerdict},

@@ -61,11 +61,11 @@ func (d *display) lines(u engine.Update) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.clues.note(u.Event, u.Content)
-	switch e := u.Event.(type) {
-	case kernel.RunStarted:
+	if _, first := u.Event.(kernel.RunStarted); first {
 		d.returned = map[string]bool{}
-	case kernel.CallReturned:
-		d.returned[e.Call] = true
+	}
+	if u.Content.Result != nil {
+		d.returned[callOf(u.Event)] = true
 	}
 	lines := []string{eventLine(u.Event, u.Content)}
 	for i := range u.Committed {
@@ -95,7 +95,12 @@ func eventLine(e kernel.Event, c engine.Content) string {
 			line += ": " + preview(text)
 		}
 	case c.Result != nil:
-		line += fmt.Sprintf(" in %s: %s", c.Result.Elapsed.Round(time.Millisecond/10), preview(c.Result.Text))
+		if c.Result.Elapsed > 0 {
+			line += " in " + c.Result.Elapsed.Round(time.Millisecond/10).String()
+		}
+		line += ": " + preview(c.Result.Text)
+	case c.Said != nil:
+		line += ": " + preview(c.Said.Text)
 	}
 	return line
 }

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// follow starts a run and waits until it stops or waits for people, showing
+// what happens on the way. The end of ctx cancels the run, which still stops in
+// order. No run is returned when none has begun; a run with an error is one
+// whose end the journal does not hold, as far as it is known.
+func follow(ctx context.Context, eng engine.Engine, start engine.Start, see func(engine.Update)) (*engine.Run, error) {
+	id, err := eng.Start(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	rest := context.WithoutCancel(ctx)
+	begun, err := eng.Get(rest, id)
+	if err != nil { // the rest of it will fail too
+		begun = &engine.Run{Head: journal.Head{Run: id, Session: start.Session}}
+	}
+	defer cancelAtEnd(ctx, eng, id)()
+	// A run that waits when it is cancelled comes to its stop all the same.
+	w := watcher{eng: eng, run: id, see: see, on: func() bool { return ctx.Err() != nil }}
+	for {
+		waits, lost := w.watch(rest)
+		r, err := eng.Get(rest, id)
+		switch {
+		case err == nil && (r.Outcome != nil || waits && r.Head.State == journal.Waiting):
+			return r, nil
+		case err == nil && waits: // somebody decided already, and it goes on
+			continue
+		case err != nil:
+			r, lost = begun, cmp.Or(lost, err)
+		case lost == nil:
+			lost = &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the run " + safeLine(id) + " ended, but its end could not be journaled",
+				Hint: "check the disk; the journal holds the run up to there"}
+		}
+		r.Outcome = endLost(r, lost)
+		return r, lost
+	}
+}
+
+// cancelAtEnd cancels a run when ctx ends. Call stop when there is nothing left
+// to cancel.
+func cancelAtEnd(ctx context.Context, eng engine.Engine, run string) (stop func()) {
+	cancelled := make(chan struct{})
+	unset := context.AfterFunc(ctx, func() {
+		defer close(cancelled)
+		// The run may have stopped in this instant, which is as good.
+		_ = eng.Signal(context.WithoutCancel(ctx), run, engine.Signal{Kind: engine.SignalCancel, By: "operator", Reason: "interrupted"})
+	})
+	return func() {
+		if !unset() {
+			<-cancelled
+		}
+	}
+}
+
+// watcher follows one run.
+type watcher struct {
+	eng  engine.Engine
+	run  string
+	see  func(engine.Update)
+	on   func() bool // whether to watch on when it waits; nil: not
+	seen int64       // the last record that was shown
+}
+
+// watch shows the run until it stops or waits for people, or ctx ends.
+func (w *watcher) watch(ctx context.Context) (waits bool, err error) {
+	for u, err := range w.eng.Watch(ctx, w.run, w.seen) {
+		switch {
+		case err != nil:
+			return false, err
+		case u.Waiting != nil && (w.on == nil || !w.on()):
+			return true, nil
+		}
+		w.seen = max(w.seen, u.Seq)
+		w.see(u)
+	}
+	return false, nil
+}
+
+// endLost is the outcome of a run whose end the journal does not hold, with
+// what the journal holds of it.
+func endLost(r *engine.Run, lost error) *kernel.Outcome {
+	o := standing(r)
+	o.Stop, o.Detail, o.FirstBad = kernel.StopHostError, asError(lost).Error(), kernel.LinkHarness
+	return &o
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"sync"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/internal/cli/config"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// agents makes the agents of runs that are taken over, each from the
+// configuration that is kept with its run. Runs of one configuration share one.
+// It is safe for concurrent use.
+type agents struct {
+	env     func(string) string
+	journal string // its path
+
+	mu   sync.Mutex
+	made map[string]*made
+}
+
+type made struct {
+	agent   *engine.Agent
+	config  *config.Config
+	release func()
+}
+
+// of returns the agent of a run and the configuration that it was made of.
+// What cannot be made is tried again the next time: a key may be there by then.
+func (m *agents) of(_ context.Context, s *engine.Stored) (*engine.Agent, *config.Config, error) {
+	kept := s.Question.Config
+	if kept == nil {
+		return nil, nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "no configuration is kept with the run", Hint: "it was not started by this program: the program that did can go on with it; holdfast runs cancel ends it"}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if x := m.made[string(kept)]; x != nil {
+		return x.agent, x.config, nil
+	}
+	c, err := config.FromStored(kept)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.Complete(m.env); err != nil {
+		return nil, nil, err
+	}
+	agent, release, err := buildAgent(c, m.journal)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.made == nil {
+		m.made = map[string]*made{}
+	}
+	m.made[string(kept)] = &made{agent, c, release}
+	return agent, c, nil
+}
+
+// release kills the programs that the agents run, and closes what they hold
+// open. It may be called again.
+func (m *agents) release() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.made {
+		x.release()
+	}
+}

@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// killedRun starts a run in dir whose program says its process id on the pipe
+// `fifo`, kills the run's process with SIGKILL once the program is up, and the
+// program too.
+func killedRun(t *testing.T, dir string) {
+	t.Helper()
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := process(t, dir, "run", "--session", "s1", "Do it.")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	up, err := os.ReadFile(fifo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	pid, err := strconv.Atoi(strings.TrimSpace(string(up)))
+	if err != nil || pid <= 1 {
+		t.Fatalf("the program did not come up: %q", up)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL) // nobody is left to end it
+	if err := os.Remove(fifo); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "again"), nil, 0o600); err != nil { // no program waits any more
+		t.Fatal(err)
+	}
+}
+
+// project with one program, which counts its starts in the file `count`.
+func counting(t *testing.T, class string) string {
+	t.Helper()
+	return project(t, map[string]string{
+		"holdfast.yaml": `
+model: {provider: script, name: play.yaml}
+tools: [run_program]
+programs: {pay: {argv: [sh, -c, 'echo x >> count; test -e again || { echo $$ > fifo; exec sleep 600; }'], timeout: 9m, effect: ` + class + `}}
+policy: [{allow: run_program}]
+limits: {deadline: 9m}
+engine: {lease: 1s}
+`,
+		"play.yaml": `
+steps:
+  - calls: [{id: call_1, name: run_program, args: '{"program":"pay"}'}]
+  - text: Done.
+  - calls: [{id: call_2, name: run_program, args: '{"program":"pay"}'}]
+  - text: Once more.
+  - calls: [{id: call_3, name: run_program, args: '{"program":"pay"}'}]
+  - text: Once more.
+`,
+	})
+}
+
+func started(t *testing.T, dir string) int {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "count"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(b), "x")
+}
+
+func succeed(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v: %s", cmd.Args, err, out)
+	}
+	return string(out)
+}
+
+// A run whose process was killed while a call ran goes on by the call's class:
+// what may happen once is not run again, and stays unknown until somebody has
+// found out; what reads is run again. A second look changes nothing.
+func TestWorkAfterAKill(t *testing.T) {
+	for _, c := range []struct {
+		class  string
+		starts int
+		told   string
+		state  string // of the effect; empty: there is none
+	}{
+		{"once", 1, "Interrupted, may have taken effect", "unknown"},
+		{"read", 2, `"exit_code":0`, ""},
+		{"idempotent", 2, `"exit_code":0`, "landed"},
+	} {
+		t.Run(c.class, func(t *testing.T) {
+			dir := counting(t, c.class)
+			killedRun(t, dir)
+			if r := shown(t, dir); r.State != "running" || r.Stop != "" {
+				t.Fatalf("after the kill: %+v", r.report)
+			}
+			out := succeed(t, process(t, dir, "work", "--once"))
+			r := shown(t, dir)
+			if r.Stop != "answered" || r.Text != "Done." || !strings.Contains(out, r.Run+": stop: answered") {
+				t.Errorf("%+v\n%s", r.report, out)
+			}
+			if told := r.Messages[2]; told.CallID != "call_1" || !strings.Contains(told.Text, c.told) {
+				t.Errorf("the model was told %+v", told)
+			}
+			if n := started(t, dir); n != c.starts {
+				t.Errorf("started %d times, want %d", n, c.starts)
+			}
+			switch {
+			case c.state == "" && len(r.Effects) > 0, c.state != "" && (len(r.Effects) != 1 || r.Effects[0].State != c.state):
+				t.Errorf("the ledger has %+v", r.Effects)
+			}
+			if out := succeed(t, process(t, dir, "work", "--once")); strings.Contains(out, "run_") {
+				t.Errorf("a second look found %s", out)
+			}
+			if again := shown(t, dir); len(again.Events) != len(r.Events) || started(t, dir) != c.starts {
+				t.Errorf("a second look changed it: %+v", again.report)
+			}
+		})
+	}
+}
+
+// What is unknown is resolved by a person; nothing runs by that.
+func TestResolveAfterAKill(t *testing.T) {
+	dir := counting(t, "once")
+	killedRun(t, dir)
+	succeed(t, process(t, dir, "work", "--once"))
+	var unknown []effect
+	if err := json.Unmarshal([]byte(succeed(t, process(t, dir, "effects", "ls", "--unknown", "--json"))), &unknown); err != nil || len(unknown) != 1 {
+		t.Fatalf("%v: %+v", err, unknown)
+	}
+	// The same request does not slip past under a new call id (report A15).
+	second := succeed(t, process(t, dir, "run", "--session", "s1", "--json", "Do it again."))
+	if n := started(t, dir); n != 1 {
+		t.Errorf("started %d times: %s", n, second)
+	}
+	var e effect
+	out := succeed(t, process(t, dir, "effects", "resolve", unknown[0].ID, "--no-effect", "--note", "it was killed before it paid", "--json"))
+	if err := json.Unmarshal([]byte(out), &e); err != nil || e.State != "no_effect" || len(e.Resolutions) != 1 {
+		t.Errorf("%v: %s", err, out)
+	}
+	succeed(t, process(t, dir, "run", "--session", "s1", "--json", "Do it again."))
+	if n := started(t, dir); n != 2 {
+		t.Errorf("started %d times after the finding", n)
+	}
+}
+
+// Work goes on with a run as soon as somebody has decided, in whatever process,
+// and ends in order with a signal.
+func TestWorkUntilInterrupted(t *testing.T) {
+	dir := project(t, map[string]string{
+		"holdfast.yaml": "model: {provider: script, name: play.yaml}\ntools: [write_file]\npolicy: [{ask: write_file}]\n",
+		"play.yaml":     "steps:\n  - calls: [{id: call_1, name: write_file, args: '{\"path\":\"note.txt\",\"content\":\"x\"}'}]\n  - text: Done.\n",
+	})
+	var waiting report
+	run := process(t, dir, "run", "--json", "Make a note.")
+	out, _ := run.Output() // exits with 3
+	if err := json.Unmarshal(out, &waiting); err != nil || run.ProcessState.ExitCode() != exitWaiting || waiting.Approval == "" {
+		t.Fatalf("%v: %s: %s", err, run.ProcessState, out)
+	}
+	work := process(t, dir, "work")
+	r, w := io.Pipe()
+	work.Stdout = w
+	if err := work.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(r)
+	await(t, lines, "work: ")
+	succeed(t, process(t, dir, "approvals", "approve", waiting.Approval))
+	await(t, lines, waiting.Run+": stop: answered")
+	if err := work.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = work.Wait()
+	if code := work.ProcessState.ExitCode(); code != exitInterrupt {
+		t.Errorf("exit code %d (%s)", code, work.ProcessState)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "note.txt")); err != nil {
+		t.Error(err)
+	}
+}
+
+// An interrupt hands a run back whose call is under way; it is not cancelled by
+// that, and the next one goes on with it.
+func TestWorkHandsBack(t *testing.T) {
+	dir := counting(t, "read")
+	killedRun(t, dir)
+	if err := os.Remove(filepath.Join(dir, "again")); err != nil {
+		t.Fatal(err)
+	}
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	work := process(t, dir, "work", "--once")
+	if err := work.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadFile(fifo); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second one does not wait for the program
+		if err := work.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = work.Wait()
+	if code := work.ProcessState.ExitCode(); code != exitInterrupt {
+		t.Errorf("exit code %d (%s)", code, work.ProcessState)
+	}
+	if r := shown(t, dir); r.Stop == "cancelled" {
+		t.Errorf("it was cancelled: %+v", r.report)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "again"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, process(t, dir, "work", "--once"))
+	if r := shown(t, dir); r.Stop != "answered" {
+		t.Errorf("%+v", r.report)
+	}
+}
+
+// await reads lines until one begins with the text.
+func await(t *testing.T, lines *bufio.Scanner, text string) {
+	t.Helper()
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), text) {
+			return
+		}
+	}
+	t.Fatalf("the output ended before %q: %v", text, lines.Err())
+}
