@@ -22,7 +22,7 @@ type Agent struct {
 	Instructions string
 	Tools        *tool.Set       // nil: none
 	Policy       policy.Policy   // nil: every call is denied
-	Approver     policy.Approver // nil: every ask is refused
+	Approver     policy.Approver // nil: what is asked waits for people elsewhere
 	Verifier     verify.Verifier // nil: answers stay unchecked
 	// VerifyEachTurn asks the verifier after each turn's results too; true
 	// ends the run there.
