@@ -298,7 +298,7 @@ func (r *run) flush(ctx context.Context) error {
 	lease := r.lease
 	lease.Until = now.Add(r.eng.lease)
 	head := r.summary()
-	parks := head.State == journal.Waiting && !r.asking()
+	parks := r.mayPark(&head, now)
 	entry := journal.Entry{
 		Head: head, Records: b.records, Lease: &lease, Now: now,
 		Release: parks || head.State == journal.Stopped || r.leaves(),
@@ -316,6 +316,12 @@ func (r *run) flush(ctx context.Context) error {
 	r.base = r.x.Mark()
 	r.feed.committed(r.x.Seq)
 	return nil
+}
+
+// mayPark reports whether nobody need drive the run: it waits for people, none
+// of whom is asked here, and its time to go on all the same has not come.
+func (r *run) mayPark(h *journal.Head, now time.Time) bool {
+	return h.State == journal.Waiting && !r.asking() && (h.Due.IsZero() || now.Before(h.Due))
 }
 
 // summary is the run's head as it stands.

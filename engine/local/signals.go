@@ -133,7 +133,7 @@ func (r *run) listen() *work {
 	if w := r.step(r.hear); w != nil || r.closed {
 		return w
 	}
-	if r.head.State == journal.Waiting && !r.asking() {
+	if r.mayPark(&r.head, r.eng.clock.Now()) {
 		r.release()
 	}
 	return nil
