@@ -32,6 +32,16 @@ type child struct {
 // startChild starts this test binary, or the copy of it at binary, in a part.
 func startChild(t *testing.T, cmd *exec.Cmd, part, path string) *child {
 	t.Helper()
+	c, err := tryChild(t, cmd, part, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// tryChild says why a process cannot be started.
+func tryChild(t *testing.T, cmd *exec.Cmd, part, path string) (*child, error) {
+	t.Helper()
 	cmd.Env = append(os.Environ(), childPart+"="+part, childPath+"="+path)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
@@ -43,11 +53,11 @@ func startChild(t *testing.T, cmd *exec.Cmd, part, path string) *child {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	c := &child{cmd: cmd, stdin: stdin, out: bufio.NewScanner(stdout)}
 	t.Cleanup(c.kill)
-	return c
+	return c, nil
 }
 
 // kill ends the process as kill -9 does, and waits for its end.
@@ -81,6 +91,7 @@ func (c *child) finish(t *testing.T) {
 func playChild(part, path string) int {
 	parts := map[string]func(context.Context, string) error{
 		"append": childAppend, "open": childOpen, "lock": childLock, "report": childReport,
+		"watch": childWatch, "full": childFull, "hold": childHold, "drive": childDrive, "claim": childClaim,
 	}
 	if err := parts[part](context.Background(), path); err != nil {
 		fmt.Fprintln(os.Stderr, part, "in another process:", err)
@@ -144,6 +155,36 @@ func childLock(ctx context.Context, path string) error {
 		return err
 	}
 	return j.Close()
+}
+
+// childWatch reads all runs, again and again, until its stdin ends.
+func childWatch(ctx context.Context, path string) error {
+	r, err := OpenReader(ctx, path, Options{})
+	if err != nil {
+		return err
+	}
+	fmt.Println("watching")
+	over := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the parent
+		close(over)
+	}()
+	for {
+		select {
+		case <-over:
+			return r.Close()
+		default:
+		}
+		heads, err := r.Heads(ctx, journal.Query{})
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			if _, err := r.Read(ctx, h.Run, h.LastSeq-50, 0); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // childReport says what comes of opening the journal both ways, for a user who

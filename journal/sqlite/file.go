@@ -152,7 +152,7 @@ func (f file) writerDSN(o Options) string {
 		"foreign_keys(1)",
 		"trusted_schema(0)",
 		"synchronous(FULL)",
-		"journal_size_limit(67108864)", // give back what a burst took
+		fmt.Sprintf("journal_size_limit(%d)", maxLog), // give back what a burst took
 	)
 }
 

@@ -308,10 +308,14 @@ func TestReader(t *testing.T) {
 
 func wantLocalStorage(t *testing.T, err error, path, says string) {
 	t.Helper()
+	checkLocalStorage(t.Errorf, err, path, says)
+}
+
+func checkLocalStorage(wrong func(format string, args ...any), err error, path, says string) {
 	var e *kernel.Error
 	if !errors.As(err, &e) || e.Code != kernel.CodeLocalStorage || !strings.Contains(e.Message, path) ||
 		!strings.Contains(e.Message, says) || e.Hint == "" {
-		t.Errorf("got %v, want LOCAL_STORAGE with a hint, %q and %q", err, path, says)
+		wrong("got %v, want LOCAL_STORAGE with a hint, %q and %q", err, path, says)
 	}
 }
 

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,8 +85,8 @@ func wantGuarded(t *testing.T, path, target, says string) {
 	wantLocalStorage(t, err, path, says)
 	_, err = Open(t.Context(), path, Options{})
 	wantLocalStorage(t, err, path, says)
-	if e := err.(*kernel.Error); !strings.Contains(e.Hint, "chmod go-w ") {
-		t.Errorf("the hint is %q", e.Hint)
+	if e, ok := errors.AsType[*kernel.Error](err); !ok || !strings.Contains(e.Hint, "chmod go-w ") {
+		t.Errorf("%v has no hint at chmod", err)
 	}
 	if !bytes.Equal(before, snapshot(t, target)) {
 		t.Error("the refused file was changed")

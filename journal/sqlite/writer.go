@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
 )
@@ -49,10 +50,15 @@ type writer struct {
 	tx      *tx
 	stopped chan struct{} // closed when run has returned
 
-	mu      sync.Mutex
-	queue   []*request // not taken yet, in order
-	waiting *sync.Cond // for the queue to fill, or for closed
-	closed  bool
+	// For the goroutine alone: see log.go.
+	patience time.Duration // for other processes' locks
+	written  bool          // since the log was emptied
+	tooLong  int64         // the size at which the log is shortened next
+
+	wake   chan struct{} // holds one when the queue fills, or at closed
+	mu     sync.Mutex
+	queue  []*request // not taken yet, in order
+	closed bool
 
 	appends, records, commits atomic.Int64
 }
@@ -69,8 +75,10 @@ func openWriter(ctx context.Context, f file, o Options) (*writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	w := &writer{file: f, db: db, conn: conn, tx: newTx(conn), stopped: make(chan struct{})}
-	w.waiting = sync.NewCond(&w.mu)
+	w := &writer{
+		file: f, db: db, conn: conn, tx: newTx(conn), stopped: make(chan struct{}),
+		patience: o.BusyTimeout, tooLong: maxLog, wake: make(chan struct{}, 1),
+	}
 	if err := w.ready(ctx, o); err != nil {
 		return nil, errors.Join(err, w.release())
 	}
@@ -129,8 +137,16 @@ func (w *writer) enqueue(r *request) error {
 		return journal.Closed()
 	}
 	w.queue = append(w.queue, r)
-	w.waiting.Signal()
+	w.rouse()
 	return nil
+}
+
+// rouse makes the goroutine look at the queue.
+func (w *writer) rouse() {
+	select {
+	case w.wake <- struct{}{}:
+	default: // it is about to
+	}
 }
 
 // withdraw says whether r was still in the queue, and removes it.
@@ -148,21 +164,45 @@ func (w *writer) withdraw(r *request) bool {
 // run commits what is queued until stop, and then the rest of the queue.
 func (w *writer) run() {
 	defer close(w.stopped)
-	for batch := w.take(); batch != nil; batch = w.take() {
-		w.commit(batch)
+	for w.wait() {
+		for batch := w.take(); batch != nil; batch = w.take() {
+			w.commit(batch)
+			w.written = true
+			w.shortenLog()
+		}
 	}
 }
 
-// take waits for requests and removes the next batch from the queue. It returns
-// nil when the writer is closed and the queue empty.
+// wait returns when there is something to take, and false when there will be
+// nothing any more. When nothing comes for a while it empties the log.
+func (w *writer) wait() bool {
+	var idle <-chan time.Time
+	if w.written {
+		timer := time.NewTimer(idleAfter)
+		defer timer.Stop()
+		idle = timer.C
+	}
+	for {
+		w.mu.Lock()
+		more, over := len(w.queue) > 0, w.closed
+		w.mu.Unlock()
+		if more || over {
+			return more
+		}
+		select {
+		case <-w.wake:
+		case <-idle:
+			w.emptyLog()
+		}
+	}
+}
+
+// take removes the next batch from the queue, or returns nil.
 func (w *writer) take() []*request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for len(w.queue) == 0 {
-		if w.closed {
-			return nil
-		}
-		w.waiting.Wait()
+	if len(w.queue) == 0 {
+		return nil
 	}
 	n, size := 1, w.queue[0].size
 	for n < len(w.queue) && n < maxBatch && size+w.queue[n].size <= maxBatchBytes {
@@ -178,8 +218,8 @@ func (w *writer) take() []*request {
 func (w *writer) stop() {
 	w.mu.Lock()
 	w.closed = true
-	w.waiting.Broadcast()
 	w.mu.Unlock()
+	w.rouse()
 	<-w.stopped
 }
 

@@ -105,8 +105,7 @@ func TestBatchBounds(t *testing.T) {
 		{sizes(maxBatchBytes-1, 1, 1), []int{2, 1}},
 		{sizes(2*maxBatchBytes, 2*maxBatchBytes), []int{1, 1}},
 	} {
-		w := &writer{queue: c.queue, closed: true}
-		w.waiting = sync.NewCond(&w.mu)
+		w := &writer{queue: c.queue}
 		var got []int
 		for batch := w.take(); batch != nil; batch = w.take() {
 			got = append(got, len(batch))
@@ -178,31 +177,9 @@ func TestOneBadAppend(t *testing.T) {
 	}
 }
 
-// A full disk fails appends clearly, with nothing half-written, and is over
-// when there is space again.
-func TestDiskFull(t *testing.T) {
-	path := newPath(t)
-	j := mustOpen(t, path, Options{})
-	mustAppend(t, j, "r", 1, 1)
-	mustExec(t, j.writer.conn, "PRAGMA max_page_count = 20")
-	big := recordsOf(2, 3)
-	for i := range big {
-		big[i].Content = make([]byte, 100_000)
-	}
-	err := j.Append(t.Context(), journal.Entry{Head: headOf("r"), Records: big})
-	wantLocalStorage(t, err, path, "its disk is full")
-	wantRecords(t, j, "r", 1)
-	mustExec(t, j.writer.conn, "PRAGMA max_page_count = 1000000")
-	if err := j.Append(t.Context(), journal.Entry{Head: headOf("r"), Records: big}); err != nil {
-		t.Error(err)
-	}
-	wantRecords(t, j, "r", 4)
-}
-
 // A context that ends while the append waits takes it out of the queue.
 func TestCancelledInQueue(t *testing.T) {
-	w := &writer{} // nobody takes from it
-	w.waiting = sync.NewCond(&w.mu)
+	w := &writer{wake: make(chan struct{}, 1)} // nobody takes from it
 	ctx, cancel := context.WithCancel(t.Context())
 	kept, withdrawn := requestOf("kept", 1, 1), requestOf("withdrawn", 1, 1)
 	if err := w.enqueue(kept); err != nil {
@@ -219,12 +196,12 @@ func TestCancelledInQueue(t *testing.T) {
 
 // A context that ends once the append was taken does not hide its outcome.
 func TestCancelledWhenTaken(t *testing.T) {
-	w := &writer{}
-	w.waiting = sync.NewCond(&w.mu)
+	w := &writer{wake: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	r := requestOf("r", 1, 1)
 	outcome := make(chan error)
 	go func() { outcome <- w.await(ctx, r) }()
+	<-w.wake
 	batch := w.take()
 	cancel()
 	batch[0].done <- nil
