@@ -29,13 +29,14 @@ type run struct {
 
 	wish atomic.Pointer[engine.Signal] // not yet taken up
 
-	mu      sync.Mutex // guards the rest
-	x       *engine.Execution
-	head    journal.Head
-	pending []journal.Record // applied, not yet committed
-	ready   []kernel.Command // to execute once pending is committed
-	out     map[kernel.Seq]order
-	closed  bool
+	mu       sync.Mutex // guards the rest
+	x        *engine.Execution
+	head     journal.Head
+	recorder engine.Recorder
+	pending  []journal.Record // applied, not yet committed
+	ready    []kernel.Command // to execute once pending is committed
+	out      map[kernel.Seq]order
+	closed   bool
 }
 
 // session names a conversation. It belongs to one tenant and user: the same id
@@ -282,7 +283,7 @@ func (r *run) apply(e kernel.Event, c engine.Content) (commands []kernel.Command
 	if err != nil {
 		return nil, false, err
 	}
-	rec, err := c.Record(r.x.Seq, e)
+	rec, err := r.recorder.Record(r.x.Seq, e, c)
 	if err != nil {
 		return nil, false, err
 	}
