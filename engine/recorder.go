@@ -17,7 +17,7 @@ type Recorder struct {
 
 // Bounds of what shares memory, in bytes.
 const (
-	chunkSize = 2 << 10 // about what a run of two turns needs
+	chunkSize = 3 << 10 // about what a run of two turns needs
 	chunkRest = 256     // less than most need: not worth a try
 )
 

@@ -65,9 +65,10 @@ func newRun(e *Engine, s engine.Start) *run {
 			Run: s.Run, Session: s.Session, Tenant: s.Tenant, User: s.User,
 			State: journal.Running, Question: preview(s.Question), StartedAt: time.Now().UTC(),
 		},
-		out:  map[kernel.Seq]order{},
-		feed: &feed{},
-		done: make(chan struct{}),
+		out:     map[kernel.Seq]order{},
+		pending: make([]journal.Record, 0, 4), // few events share a commit
+		feed:    &feed{},
+		done:    make(chan struct{}),
 	}
 }
 

@@ -57,7 +57,7 @@ func (j *Journal) Append(ctx context.Context, e journal.Entry) error {
 func (j *Journal) append(head *journal.Head, records []journal.Record) error {
 	r, known := j.runs[head.Run]
 	if !known {
-		r = &run{head: *head}
+		r = &run{head: *head, records: make([]journal.Record, 0, 8)} // as many as a short run has
 	}
 	if last, first := int64(len(r.records)), records[0].Seq; first != last+1 {
 		return journal.Conflict(head.Run, last, first)
