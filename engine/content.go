@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
@@ -68,15 +67,6 @@ func Public(messages []kernel.Message) []kernel.Message {
 		}
 	}
 	return out
-}
-
-// Record is the journal's form of an event with its content.
-func (c Content) Record(seq int64, e kernel.Event) (journal.Record, error) {
-	payload, err := kernel.EncodeEvent(e)
-	if err != nil {
-		return journal.Record{}, err
-	}
-	return journal.Record{Seq: seq, At: time.Unix(0, int64(e.When())).UTC(), Kind: e.Kind(), Payload: payload, Content: c.encode()}, nil
 }
 
 // DecodeContent reads the content of a journaled event.

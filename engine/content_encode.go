@@ -11,23 +11,44 @@ import (
 // forms are those of the structs' tags, which TestContentRoundTrip holds them
 // to.
 
-// encode returns the content's bytes; nil for an event that has none.
-func (c Content) encode() []byte {
+// append appends the content's bytes: none for an event that has no content.
+func (c Content) append(b []byte) []byte {
 	switch {
 	case c.Question != nil:
-		return c.Question.encode()
+		return c.Question.append(b)
 	case c.Message != nil:
-		return encodeMessage(c.Message)
+		return appendMessage(b, c.Message)
 	case c.Result != nil:
-		return c.Result.encode()
+		return c.Result.append(b)
 	case c.Said != nil:
-		return append(appendText(nil, `{"text":`, c.Said.Text), '}')
+		return append(appendText(b, `{"text":`, c.Said.Text), '}')
 	}
-	return nil
+	return b
 }
 
-func (q *Question) encode() []byte {
-	b := make([]byte, 0, len(q.Text)+len(q.Instructions)+512)
+// size is about how long the texts in the content are.
+func (c Content) size() int {
+	switch {
+	case c.Question != nil:
+		return len(c.Question.Text) + len(c.Question.Instructions) + len(c.Question.Config)
+	case c.Said != nil:
+		return len(c.Said.Text)
+	case c.Result != nil:
+		return len(c.Result.Text) + len(c.Result.Data)
+	case c.Message == nil:
+		return 0
+	}
+	n := 0
+	for i := range c.Message.Blocks {
+		n += len(c.Message.Blocks[i].Text)
+		if p := c.Message.Blocks[i].Private; p != nil {
+			n += len(p.Data)
+		}
+	}
+	return n
+}
+
+func (q *Question) append(b []byte) []byte {
 	b = appendText(b, `{"text":`, q.Text)
 	b = appendText(b, `,"provider":`, q.Provider)
 	b = appendSome(b, `,"model":`, q.Model)
@@ -44,8 +65,8 @@ func (q *Question) encode() []byte {
 	return append(b, '}')
 }
 
-func (r *Result) encode() []byte {
-	b := appendText(nil, `{"text":`, r.Text)
+func (r *Result) append(b []byte) []byte {
+	b = appendText(b, `{"text":`, r.Text)
 	b = appendTrue(b, `,"is_error":true`, r.IsError)
 	if len(r.Data) > 0 {
 		b = append(append(b, `,"data":`...), r.Data...)
@@ -54,8 +75,8 @@ func (r *Result) encode() []byte {
 	return append(b, '}')
 }
 
-func encodeMessage(m *kernel.Message) []byte {
-	b := appendText(make([]byte, 0, messageSize), `{"role":`, string(m.Role))
+func appendMessage(b []byte, m *kernel.Message) []byte {
+	b = appendText(b, `{"role":`, string(m.Role))
 	b = append(b, `,"blocks":`...)
 	if m.Blocks == nil {
 		return append(b, "null}"...)
@@ -69,9 +90,6 @@ func encodeMessage(m *kernel.Message) []byte {
 	}
 	return append(b, "]}"...)
 }
-
-// messageSize is room enough for a message whose calls are in its event.
-const messageSize = 256
 
 func appendBlock(b []byte, k *kernel.Block) []byte {
 	b = appendText(b, `{"kind":`, string(k.Kind))

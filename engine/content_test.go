@@ -21,7 +21,7 @@ func TestResultReadsBack(t *testing.T) {
 		{Text: "quotes \" and \\, lines\r\n\tand \x00, <html> & \u2028, 汉😀", Elapsed: time.Hour},
 		{Text: "no", IsError: true, Data: json.RawMessage(`{"exit_code":9007199254740993,"text":"<&>"}`), Elapsed: 1},
 	} {
-		record, err := engine.Content{Result: &want}.Record(7, kernel.CallReturned{At: 1, Call: "a"})
+		record, err := new(engine.Recorder).Record(7, kernel.CallReturned{At: 1, Call: "a"}, engine.Content{Result: &want})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func holdTo(t *testing.T, content any) {
 	case *engine.Result:
 		c.Result, e = content, kernel.CallReturned{At: 1}
 	}
-	record, err := c.Record(7, e)
+	record, err := new(engine.Recorder).Record(7, e, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func digestParts(parts ...string) string {
 func Settlement(s *kernel.Settle, at kernel.Time, c *Content) journal.Settlement {
 	out := journal.Settlement{Effect: s.Effect, Call: s.Call, Disposition: s.Disposition, At: instant(at)}
 	if s.Disposition == kernel.Landed && c.Result != nil && s.Result != nil {
-		out.Result = c.Result.encode()
+		out.Result = c.Result.append(nil)
 		out.Facts, _ = json.Marshal(s.Result) // strings and numbers
 	}
 	return out

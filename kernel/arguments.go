@@ -389,24 +389,3 @@ func (p *argumentParser) hex4() (rune, error) {
 	}
 	return r, nil
 }
-
-// appendString writes s as a JSON string with the shortest escapes.
-func appendString(out []byte, s string) []byte {
-	out = append(out, '"')
-	plain := 0 // s[plain:i] needs no escape
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
-			out = appendEscape(append(out, s[plain:i]...), c)
-			plain = i + 1
-		}
-	}
-	return append(append(out, s[plain:]...), '"')
-}
-
-func appendEscape(out []byte, c byte) []byte {
-	const hexDigits = "0123456789abcdef"
-	if i := strings.IndexByte("\"\\\b\f\n\r\t", c); i >= 0 {
-		return append(out, '\\', `"\bfnrt`[i])
-	}
-	return append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-}

@@ -24,10 +24,15 @@ type stateEnvelope struct {
 // EncodeEvent writes an event as one JSON object. Integers keep all their
 // digits.
 func EncodeEvent(e Event) ([]byte, error) {
+	return AppendEvent(make([]byte, 0, eventSize), e)
+}
+
+// AppendEvent appends what EncodeEvent writes to b.
+func AppendEvent(b []byte, e Event) ([]byte, error) {
 	if e == nil {
 		return nil, invalid("no event")
 	}
-	b := appendNumber(make([]byte, 0, eventSize), `{"v":`, Version)
+	b = appendNumber(b, `{"v":`, Version)
 	b = appendText(b, `,"kind":`, e.Kind())
 	b, err := appendEvent(append(b, `,"event":`...), e)
 	return append(b, '}'), err

@@ -2,9 +2,7 @@ package kernel
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
-	"strings"
 )
 
 // appendEvent writes an event's fields as a JSON object. The events that every
@@ -134,15 +132,6 @@ func (r *ResultFacts) appendJSON(b []byte) []byte {
 	b = appendNumber(b, `,"size":`, r.Size)
 	b = appendCount(b, `,"omitted":`, r.Omitted)
 	return append(b, '}')
-}
-
-// AppendString appends s as a JSON string of the codec: with the shortest
-// escapes, and U+FFFD for each byte that is no UTF-8.
-func AppendString(b []byte, s string) []byte {
-	s = repair(s)
-	// Room for the escapes that texts have, and for a little that may follow.
-	escapes := strings.Count(s, `"`) + strings.Count(s, `\`) + strings.Count(s, "\n")
-	return appendString(slices.Grow(b, len(s)+escapes+64), s)
 }
 
 // The helpers take what is before a value as it is written: a brace or a

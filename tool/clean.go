@@ -31,6 +31,10 @@ func Clean(s string) string {
 
 func isClean(s string) bool {
 	for i := 0; i < len(s); {
+		if i+8 <= len(s) && isPlain8(s[i:i+8]) {
+			i += 8
+			continue
+		}
 		if b := s[i]; b < utf8.RuneSelf {
 			if b < 0x20 && b != '\n' && b != '\t' || b == 0x7f {
 				return false
@@ -45,6 +49,19 @@ func isClean(s string) bool {
 		i += w
 	}
 	return true
+}
+
+// isPlain8 reports whether eight bytes are printable ASCII. Output has few
+// others, and eight cost hardly more than one.
+func isPlain8(s string) bool {
+	const (
+		each = 0x0101010101010101
+		high = 0x8080808080808080
+	)
+	w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	// Below 0x20 the first term borrows, from 0x7f on the second one carries.
+	return ((w-each*0x20)|(w+each)|w)&high == 0
 }
 
 type cleaner struct {

@@ -26,3 +26,22 @@ func TestCleanIsLinear(t *testing.T) {
 		}
 	}
 }
+
+// Eight bytes at a time say what each of them says, wherever it stands.
+func TestPlainBytes(t *testing.T) {
+	for a := range 256 {
+		for b := range 256 {
+			for at := range 7 {
+				text := []byte("plain   ")
+				text[at], text[at+1] = byte(a), byte(b)
+				want := true
+				for _, c := range text {
+					want = want && c >= 0x20 && c < 0x7f
+				}
+				if isPlain8(string(text)) != want {
+					t.Fatalf("%q is plain: %v", text, !want)
+				}
+			}
+		}
+	}
+}

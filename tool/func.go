@@ -36,23 +36,28 @@ func Func[In, Out any](spec Spec, fn func(ctx context.Context, c Call, in In) (O
 	if name, found := identityField(reflect.TypeFor[In]()); found {
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "tool " + showName(spec.Name) + ": " + refusedIdentity(name)}
 	}
-	spec, _, err := register(spec)
+	spec, compiled, err := register(spec)
 	if err != nil {
 		return nil, err
 	}
-	return &function[In, Out]{spec: spec, fn: fn}, nil
+	f := &function[In, Out]{spec: spec, fn: fn}
+	if compiled.flat != nil && compiled.flat.fills(reflect.TypeFor[In]()) {
+		f.plain = compiled.flat
+	}
+	return f, nil
 }
 
 type function[In, Out any] struct {
-	spec Spec
-	fn   func(context.Context, Call, In) (Out, error)
+	spec  Spec
+	fn    func(context.Context, Call, In) (Out, error)
+	plain *flat // each of whose arguments In has a plain field for; nil: none
 }
 
 func (f *function[In, Out]) Spec() Spec { return f.spec }
 
 func (f *function[In, Out]) Run(ctx context.Context, c Call) (Result, error) {
 	var in In
-	if err := decodeStrictly(c.Arguments, &in); err != nil {
+	if err := f.decode(c.Arguments, &in); err != nil {
 		return Result{}, err
 	}
 	out, err := f.fn(ctx, c, in)
@@ -64,6 +69,18 @@ func (f *function[In, Out]) Run(ctx context.Context, c Call) (Result, error) {
 		return Result{}, err
 	}
 	return completed(out), nil
+}
+
+// decode is decodeStrictly, which has nothing more to find in arguments that
+// are plain.
+func (f *function[In, Out]) decode(args []byte, in *In) error {
+	if f.plain == nil || !f.plain.accepts(args) {
+		return decodeStrictly(args, in)
+	}
+	if err := json.Unmarshal(args, in); err != nil {
+		return refuseArguments(decodeMessage(err), err)
+	}
+	return nil
 }
 
 // completed is the result of a call that came to out.
@@ -93,19 +110,20 @@ func errorText(code kernel.Code, msg string) string {
 // accepts, without unknown fields, nothing coerced. Its error proves that
 // nothing happened.
 func decodeStrictly(data []byte, v any) error {
-	refuse := func(msg string, err error) error {
-		return &Error{Message: msg, Code: kernel.CodeInvalidArgument, Disposition: kernel.DidNotHappen, Err: err}
-	}
 	if err := kernel.CheckArguments(string(data)); err != nil {
-		return refuse("the arguments are "+noObject(err).Error(), err)
+		return refuseArguments("the arguments are "+noObject(err).Error(), err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	dec.UseNumber()
 	if err := dec.Decode(v); err != nil {
-		return refuse(decodeMessage(err), err)
+		return refuseArguments(decodeMessage(err), err)
 	}
 	return nil
+}
+
+func refuseArguments(msg string, err error) error {
+	return &Error{Message: msg, Code: kernel.CodeInvalidArgument, Disposition: kernel.DidNotHappen, Err: err}
 }
 
 func decodeMessage(err error) string {

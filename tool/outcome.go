@@ -175,8 +175,7 @@ func (k traits) outcome(text string, isError bool, data json.RawMessage, facts k
 	if o.Text, o.Facts.Omitted = shorten(text, k.limits.MaxResult); blank(o.Text) {
 		o.Text = noOutput
 	}
-	digest := sha256.Sum256([]byte(o.Text))
-	o.Facts.Digest, o.Facts.Size = hex.EncodeToString(digest[:]), len(o.Text)
+	o.Facts.Digest, o.Facts.Size = digestOf(o.Text), len(o.Text)
 	switch {
 	case data == nil:
 	case len(data) > maxData:
@@ -187,4 +186,16 @@ func (k traits) outcome(text string, isError bool, data json.RawMessage, facts k
 		o.Data = data
 	}
 	return o
+}
+
+// digestOf is the SHA-256 of a text, in hexadecimal, without a copy of it all.
+func digestOf(text string) string {
+	h := sha256.New()
+	var piece [512]byte
+	for text != "" {
+		n := copy(piece[:], text)
+		h.Write(piece[:n])
+		text = text[n:]
+	}
+	return hex.EncodeToString(h.Sum(piece[:0]))
 }

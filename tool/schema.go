@@ -18,6 +18,7 @@ const draft2020 = "https://json-schema.org/draft/2020-12/schema"
 // schema checks arguments. It is safe for concurrent use.
 type schema struct {
 	compiled *jsonschema.Schema
+	flat     *flat // nil: it is not flat
 }
 
 // compileSchema compiles the schema of a tool's arguments: draft 2020-12, type
@@ -55,14 +56,21 @@ func compileSchema(raw json.RawMessage) (*schema, error) {
 	if err := checkReferences(compiled); err != nil {
 		return nil, err
 	}
-	return &schema{compiled: compiled}, nil
+	return &schema{compiled: compiled, flat: newFlat(doc)}, nil
 }
 
 // check validates args. Its error is INVALID_ARGUMENT in plain words.
-func (s *schema) check(args []byte) (err error) {
+func (s *schema) check(args []byte) error {
 	if len(args) > maxArguments {
 		return invalid(fmt.Sprintf("the arguments are over %d bytes", maxArguments))
 	}
+	if s.flat != nil && s.flat.accepts(args) {
+		return nil
+	}
+	return s.validate(args)
+}
+
+func (s *schema) validate(args []byte) (err error) {
 	v, err := parseObject(args)
 	if err != nil {
 		return invalid("the arguments are " + err.Error())

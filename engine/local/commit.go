@@ -276,7 +276,7 @@ func (r *run) apply(e kernel.Event, c engine.Content) (causes []caused, accepted
 	if err != nil {
 		return nil, false, err
 	}
-	rec, err := c.Record(r.x.Seq, e)
+	rec, err := r.writer.Record(r.x.Seq, e, c)
 	if err != nil {
 		return nil, false, err
 	}

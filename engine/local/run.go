@@ -31,6 +31,7 @@ type run struct {
 
 	mu      sync.Mutex // guards the rest
 	x       *engine.Execution
+	writer  engine.Recorder
 	head    journal.Head
 	lease   journal.Lease
 	base    engine.Mark      // as it was committed

@@ -97,7 +97,7 @@ func (p *plan) commit() {
 
 // begin adds a run.
 func (j *Journal) begin(h *journal.Head) *run {
-	r := &run{id: h.Run, head: journal.Head{Hash: journal.Origin(h)}}
+	r := &run{id: h.Run, head: journal.Head{Hash: journal.Origin(h)}, records: make([]journal.Record, 0, 8)} // as many as a short run has
 	j.runs[h.Run], j.open[h.Run] = r, r
 	if h.Session != "" {
 		s := sessionOf(h)

@@ -13,6 +13,7 @@ import (
 type assembly struct {
 	maker string
 	watch func(model.Delta)
+	in    reader
 
 	chosen    bool // a choice was seen
 	text      transport.Joined

@@ -12,7 +12,6 @@ import (
 // ReadStream reads a streamed answer to its end: [DONE], the usage that follows
 // the finish reason, or the end of the stream once that reason was seen.
 func (a *assembly) ReadStream(r io.Reader) error {
-	var in reader
 	for ev, err := range transport.Events(r) {
 		if err != nil {
 			return a.broken(err)
@@ -24,7 +23,7 @@ func (a *assembly) ReadStream(r io.Reader) error {
 		if !ok {
 			return transport.Invalid("a chunk of the answer is no JSON")
 		}
-		ans := in.read(v)
+		ans := a.in.read(v)
 		if err := a.take(ans); err != nil {
 			return err
 		}
@@ -61,8 +60,7 @@ func (a *assembly) ReadPlain(data []byte) error {
 		}
 		return transport.Invalid("the answer is no JSON")
 	}
-	var in reader
-	ans := in.read(v)
+	ans := a.in.read(v)
 	if ans.choices == nil && ans.problem.empty() {
 		return transport.Invalid("the answer has no choices")
 	}

@@ -31,11 +31,15 @@ func (m *Model) body(req *model.Request) (transport.Pieces, error) {
 	if limit <= 0 {
 		limit = m.endpoint.Info.MaxTokens
 	}
-	tail := append([]byte(`],"`), m.limitField...)
-	tail = append(tail, `":`...)
+	tail := append(make([]byte, 0, tailSize), `],"`...)
+	comma := tail[1:2] // its memory does for both
+	tail = append(append(tail, m.limitField...), `":`...)
 	tail = strconv.AppendInt(tail, int64(limit), 10)
-	return &body{head: head, messages: messages, comma: []byte{','}, tail: append(tail, '}')}, nil
+	return &body{head: head, messages: messages, comma: comma, tail: append(tail, '}')}, nil
 }
+
+// tailSize is room enough for either field and its limit.
+const tailSize = 48
 
 // encoded returns messages that all have their bytes.
 func (m *Model) encoded(messages []model.Message) ([]model.Message, error) {
@@ -228,6 +232,9 @@ func (m *Model) appendReasoning(b []byte, msg *kernel.Message) []byte {
 // text joins the text blocks of a message. Blocks of another kind are no text:
 // reasoning stays with its maker.
 func text(msg *kernel.Message) string {
+	if len(msg.Blocks) == 1 && msg.Blocks[0].Kind == kernel.BlockText {
+		return msg.Blocks[0].Text
+	}
 	var s []byte
 	for i := range msg.Blocks {
 		if msg.Blocks[i].Kind != kernel.BlockText || msg.Blocks[i].Text == "" {

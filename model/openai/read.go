@@ -48,12 +48,13 @@ const maxChoices = 2
 // reader reads answers, one after another into the same memory.
 type reader struct {
 	answer answer
+	room   [1]choice // for those of an answer, of which there should be no more
 }
 
 // read returns the answer that v is. It is valid until the next one is read,
 // and as long as v is.
 func (r *reader) read(v transport.Value) *answer {
-	r.answer = answer{choices: r.answer.choices[:0]}
+	r.answer = answer{}
 	var choices, problem transport.Value
 	for name, m := range v.Members {
 		switch string(name) {
@@ -140,9 +141,7 @@ func (r *reader) choices(v transport.Value) {
 		r.answer.choices = nil
 		return
 	}
-	if r.answer.choices == nil {
-		r.answer.choices = make([]choice, 0, 1)
-	}
+	r.answer.choices = r.room[:0]
 	for e := range v.Elements {
 		if len(r.answer.choices) < maxChoices {
 			r.answer.choices = append(r.answer.choices, r.choice(e))

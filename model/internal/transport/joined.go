@@ -9,8 +9,9 @@ import (
 // pair of escapes names is whole again when its halves come in two pieces
 // (Report A40). The zero value is an empty text; do not copy it.
 type Joined struct {
-	text strings.Builder
-	high []byte // the escape of half a character, whose other half may come
+	first string // the text, while it is one piece
+	text  strings.Builder
+	high  []byte // the escape of half a character, whose other half may come
 }
 
 // Add adds a piece, which is a JSON string with its quotes that Decode or Parse
@@ -28,18 +29,28 @@ func (j *Joined) Add(piece []byte) string {
 		piece = append(slices.Clone(piece[:n]), '"')
 	}
 	added := Unquote(piece)
-	j.text.WriteString(added)
+	j.AddText(added)
 	return added
 }
 
 // AddText adds text that is no JSON.
-func (j *Joined) AddText(s string) { j.text.WriteString(s) }
+func (j *Joined) AddText(s string) {
+	if j.first == "" && j.text.Len() == 0 {
+		j.first = s
+		return
+	}
+	if j.first != "" {
+		j.text.WriteString(j.first)
+		j.first = ""
+	}
+	j.text.WriteString(s)
+}
 
 // Len is the length of the text so far, in bytes.
-func (j *Joined) Len() int { return j.text.Len() + len(j.rest()) }
+func (j *Joined) Len() int { return len(j.first) + j.text.Len() + len(j.rest()) }
 
 // String returns the text so far. Half a character is one U+FFFD.
-func (j *Joined) String() string { return j.text.String() + j.rest() }
+func (j *Joined) String() string { return j.first + j.text.String() + j.rest() }
 
 func (j *Joined) rest() string {
 	if j.high == nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -73,35 +72,7 @@ func AppendString(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = string(ValidUTF8([]byte(s)))
 	}
-	// Room for the escapes that texts have; the others are rare enough to grow.
-	escapes := strings.Count(s, `"`) + strings.Count(s, `\`) + strings.Count(s, "\n")
-	dst = append(slices.Grow(dst, len(s)+escapes+len(`""}`)), '"')
-	start := 0
-	for i := range len(s) {
-		if c := s[i]; escaped(c) {
-			dst = appendEscape(append(dst, s[start:i]...), c)
-			start = i + 1
-		}
-	}
-	return append(append(dst, s[start:]...), '"')
-}
-
-// escaped tells the bytes that JSON does not allow in a string as they are.
-func escaped(c byte) bool { return c < 0x20 || c == '"' || c == '\\' }
-
-func appendEscape(dst []byte, c byte) []byte {
-	const hex = "0123456789abcdef"
-	switch c {
-	case '"', '\\':
-		return append(dst, '\\', c)
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
-	}
-	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+	return kernel.AppendString(dst, s)
 }
 
 // PairSurrogates returns JSON text with each escape of a lone surrogate

@@ -37,7 +37,7 @@ func TestOneReplacementAMaximalSubpart(t *testing.T) {
 
 func TestAppendStringEscapesNoMoreThanItMust(t *testing.T) {
 	got := string(AppendString([]byte("x"), "<a href=\"&\">\\\n\r\t\b\x00\x1f\u2028é"))
-	want := `x"<a href=\"&\">\\\n\r\t\u0008\u0000\u001f` + "\u2028é\""
+	want := `x"<a href=\"&\">\\\n\r\t\b\u0000\u001f` + "\u2028é\""
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

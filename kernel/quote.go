@@ -1,0 +1,76 @@
+package kernel
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// AppendString appends s as a JSON string of the codec: with the shortest
+// escapes, and U+FFFD for each byte that is no UTF-8.
+func AppendString(b []byte, s string) []byte {
+	s = repair(s)
+	// Room for the escapes that texts have, and for a little that may follow.
+	escapes := strings.Count(s, `"`) + strings.Count(s, `\`) + strings.Count(s, "\n")
+	return appendString(slices.Grow(b, len(s)+escapes+64), s)
+}
+
+// appendString writes s as a JSON string with the shortest escapes. Texts are
+// long and some have an escape in every few bytes, so that eight are written at
+// a time, and those behind an escape once more.
+func appendString(out []byte, s string) []byte {
+	out = append(out, '"')
+	for len(s) >= 8 {
+		w := eight(s)
+		out = append(out, byte(w), byte(w>>8), byte(w>>16), byte(w>>24), byte(w>>32), byte(w>>40), byte(w>>48), byte(w>>56))
+		n := plainBytes(w)
+		if n == 8 {
+			s = s[8:]
+			continue
+		}
+		out = appendEscape(out[:len(out)-8+n], s[n])
+		s = s[n+1:]
+	}
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
+			out = appendEscape(out, c)
+		} else {
+			out = append(out, c)
+		}
+	}
+	return append(out, '"')
+}
+
+// eight is the first eight bytes of s, the first one lowest.
+func eight(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// plainBytes counts those of eight bytes before the first that needs an escape.
+// Each of the three terms sets the high bit of the bytes that it looks for; it
+// may set those of bytes above one of them too, but the lowest is right.
+func plainBytes(w uint64) int {
+	const (
+		each = 0x0101010101010101
+		high = 0x8080808080808080
+	)
+	quote, backslash := w^each*'"', w^each*'\\'
+	found := (w-each*0x20)&^w | (quote-each)&^quote | (backslash-each)&^backslash
+	return bits.TrailingZeros64(found&high) / 8
+}
+
+func appendEscape(out []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(out, '\\', c)
+	case '\n':
+		return append(out, '\\', 'n')
+	}
+	const hexDigits = "0123456789abcdef"
+	if i := strings.IndexByte("\b\f\r\t", c); i >= 0 {
+		return append(out, '\\', `bfrt`[i])
+	}
+	return append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}

@@ -1,0 +1,69 @@
+package kernel
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// quoted is appendString byte by byte.
+func quoted(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.WriteString(`\` + string(rune(c)))
+		case strings.IndexByte("\b\f\n\r\t", c) >= 0:
+			b.WriteByte('\\')
+			b.WriteByte("bfnrt"[strings.IndexByte("\b\f\n\r\t", c)])
+		case c < 0x20:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return `"` + b.String() + `"`
+}
+
+// Every byte, alone and in every place beside every other, is written as it
+// would be byte by byte.
+func TestAppendStringOfEveryByte(t *testing.T) {
+	for a := range 256 {
+		for b := range 256 {
+			s := string([]byte{'x', byte(a), byte(b), 'y', byte(a), 'z', 'z', byte(b), byte(a), 'x'})
+			for i := range 3 {
+				if got := string(appendString([]byte("before"), s[i:])); got != "before"+quoted(s[i:]) {
+					t.Fatalf("%q is written as %s", s[i:], got)
+				}
+			}
+		}
+	}
+}
+
+func TestAppendStringOfRandomTexts(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	const alphabet = "aaaaaaaabcdefgh \"\\\n\t\r\x00\x1f\x7fé汉😀"
+	runes := []rune(alphabet)
+	for range 5000 {
+		var b strings.Builder
+		for range r.IntN(60) {
+			b.WriteRune(runes[r.IntN(len(runes))])
+		}
+		s := b.String()
+		got := AppendString(nil, s)
+		var back string
+		if err := json.Unmarshal(got, &back); err != nil || back != s || string(got) != quoted(s) {
+			t.Fatalf("%q is written as %s, which reads %q, %v", s, got, back, err)
+		}
+	}
+}
+
+func BenchmarkAppendString(b *testing.B) {
+	text := strings.Repeat(`entry 000003 line 00: {"state": "open", "owner": "nobody", "note": "größer"}`+"\n", 26)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		AppendString(nil, text)
+	}
+}
