@@ -139,8 +139,9 @@ func (r *run) listen() *work {
 	return nil
 }
 
-// hear applies the signals that wait for the run. A cancel comes first: nothing
-// that others wished begins any more.
+// hear applies the signals that wait for the run. What was said comes first,
+// since nothing begins by it, and then a cancel: nothing that others wished
+// begins any more.
 func (r *run) hear() error {
 	signals, err := r.signals()
 	if err != nil {
@@ -159,10 +160,13 @@ func (r *run) hear() error {
 }
 
 func urgency(s *journal.Signal) int {
-	if s.Kind == journal.SignalCancel {
+	switch s.Kind {
+	case journal.SignalSay:
 		return 0
+	case journal.SignalCancel:
+		return 1
 	}
-	return 1
+	return 2
 }
 
 func (r *run) signals() (s []journal.Signal, err error) {
