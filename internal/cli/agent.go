@@ -44,6 +44,7 @@ func buildAgent(c *config.Config, journal string) (agent *engine.Agent, release 
 		Limits:         c.Limits,
 		Retry:          c.Retry,
 		RequestTimeout: c.RequestTimeout,
+		Unknown:        c.Unknown,
 	}
 	if v := c.Verify; v != nil {
 		agent.Verifier = verify.Program{Tool: config.RunProgram, Program: v.Program, Args: v.Args, ExitCode: v.ExitCode, Stdout: v.Stdout}

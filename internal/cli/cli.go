@@ -109,6 +109,8 @@ func (a *app) rootCommand() *cobra.Command {
 		a.approvalsCommand(),
 		a.effectsCommand(),
 		a.sayCommand(),
+		a.journalCommand(),
+		a.dbCommand(),
 		a.selfcheckCommand(),
 		a.doctorCommand(),
 		a.versionCommand(),

@@ -34,14 +34,16 @@ func TestDocumentedCommandLine(t *testing.T) {
 	}
 	walk((&app{stdout: &output{}}).rootCommand())
 	for _, v := range []any{report{}, tokens{}, record{}, trace{}, event{}, message{}, kernel.Call{}, head{}, waits{}, check{}, build{},
-		approval{}, approvers{}, vote{}, effect{}, resolution{}, delivered{}, worked{}} {
+		approval{}, approvers{}, vote{}, effect{}, resolution{}, delivered{}, worked{}, verified{}, flaw{}, checkedFile{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 				known[name] = true
 			}
 		}
 	}
-	known["ok"], known["checks"] = true, true // of doctor
+	for _, name := range []string{"checks", "target", "head"} { // of objects without a name
+		known[name] = true
+	}
 
 	inText := map[string]bool{}
 	span := regexp.MustCompile("`([^`]+)`")

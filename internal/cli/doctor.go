@@ -245,5 +245,5 @@ func (a *app) checkTerminal() check {
 	if terminal(a.stdin) != nil && terminal(a.stderr) != nil {
 		return check{Name: "terminal", Status: checkOK, Detail: "present: rules that ask are put to the person there"}
 	}
-	return check{Name: "terminal", Status: checkNote, Detail: "none: calls whose rule is ask are refused unless --yes is given"}
+	return check{Name: "terminal", Status: checkNote, Detail: "none: a run whose rule asks waits until somebody decides (holdfast approvals), unless --yes is given"}
 }

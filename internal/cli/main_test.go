@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -53,8 +54,11 @@ func TestScripts(t *testing.T) {
 			"play":     play,
 			"requests": requests,
 			"nowhere":  nowhere,
+			"savehead": saveHead,
 			"saverun":  saveRun,
 			"saveid":   saveID,
+			"savepair": savePair,
+			"sql":      runSQL,
 		},
 	})
 }
@@ -176,9 +180,46 @@ func saveRun(ts *testscript.TestScript, _ bool, args []string) {
 // saveid NAME PREFIX keeps the first id of the last output that begins with the
 // prefix in an environment variable.
 func saveID(ts *testscript.TestScript, _ bool, args []string) {
-	id := regexp.MustCompile(`\b` + regexp.QuoteMeta(args[1]) + `[0-9A-Za-z]+`).FindString(ts.ReadFile("stdout"))
-	if id == "" {
-		ts.Fatalf("no id %s… in the output", args[1])
+	ts.Setenv(args[0], ids(ts, args[1], 1)[0])
+}
+
+// savepair NAME NAME PREFIX does it with the first two, as they were asked: a list
+// has the latest first.
+func savePair(ts *testscript.TestScript, _ bool, args []string) {
+	found := ids(ts, args[2], 2)
+	ts.Setenv(args[0], found[1])
+	ts.Setenv(args[1], found[0])
+}
+
+// ids are the ids of the last output that begin with a prefix, each once.
+func ids(ts *testscript.TestScript, prefix string, least int) []string {
+	var found []string
+	for _, id := range regexp.MustCompile(`\b`+regexp.QuoteMeta(prefix)+`[0-9A-Za-z]+`).FindAllString(ts.ReadFile("stdout"), -1) {
+		if !slices.Contains(found, id) {
+			found = append(found, id)
+		}
 	}
-	ts.Setenv(args[0], id)
+	if len(found) < least {
+		ts.Fatalf("%d ids %s… in the output", len(found), prefix)
+	}
+	return found
+}
+
+// savehead NAME keeps the first line of the last output in an environment
+// variable.
+func saveHead(ts *testscript.TestScript, _ bool, args []string) {
+	line, _, _ := strings.Cut(ts.ReadFile("stdout"), "\n")
+	ts.Setenv(args[0], line)
+}
+
+// sql FILE STATEMENT changes a file as somebody would who gets at it.
+func runSQL(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	res, err := db.Exec(os.Expand(args[1], ts.Getenv))
+	ts.Check(err)
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		ts.Fatalf("nothing was changed: %v", err)
+	}
 }

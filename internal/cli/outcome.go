@@ -137,9 +137,20 @@ func standingOf(h *journal.Head, now time.Time) string {
 	case h.State == journal.Waiting:
 		return "waiting for " + safeLine(h.WaitingFor)
 	case h.State == journal.Running && h.Lease.Held(now):
-		return "running, driven by " + safeLine(h.Lease.Owner)
+		return "running, driven by " + driver(h.Lease.Owner)
 	}
 	return string(h.State)
+}
+
+// driver is a lease's owner for people: its host and its process. The rest of
+// the name tells it from other processes of that number.
+func driver(owner string) string {
+	host, rest, _ := strings.Cut(owner, "/")
+	process, _, whole := strings.Cut(rest, "/")
+	if !whole {
+		return safeLine(owner)
+	}
+	return "process " + safeLine(process) + " on " + safeLine(host)
 }
 
 func usageLine(o *kernel.Outcome) string {

@@ -7,8 +7,8 @@ import (
 )
 
 func (a *app) runsCommand() *cobra.Command {
-	return group("runs", "List, show and cancel the runs of a journal", "runs cancel RUN, runs ls or runs show RUN",
-		a.runsListCommand(), a.runsShowCommand(), a.runsCancelCommand())
+	return group("runs", "List, show, cancel and verify the runs of a journal", "runs cancel RUN, runs verify RUN, runs ls or runs show RUN",
+		a.runsListCommand(), a.runsShowCommand(), a.runsCancelCommand(), a.runsVerifyCommand())
 }
 
 func (a *app) runsListCommand() *cobra.Command {

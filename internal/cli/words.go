@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"text/tabwriter"
 	"time"
 )
@@ -43,4 +44,9 @@ func (a *app) table(header string, rows func(d *display)) error {
 	d.printf("%s\n", header)
 	rows(d)
 	return t.Flush()
+}
+
+// counted is a number of things.
+func counted(n int64, thing string) string {
+	return fmt.Sprintf("%d %s%s", n, thing, pick(n == 1, "", "s"))
 }

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -11,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/creack/pty"
 )
 
 // killedRun starts a run in dir whose program says its process id on the pipe
@@ -243,4 +247,114 @@ func await(t *testing.T, lines *bufio.Scanner, text string) {
 		}
 	}
 	t.Fatalf("the output ended before %q: %v", text, lines.Err())
+}
+
+// Of a run that is to wait for a finding, the call is answered by it.
+func TestWorkWaitsForAFinding(t *testing.T) {
+	dir := counting(t, "once")
+	file := filepath.Join(dir, "holdfast.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(text, "unknown: wait\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "receipt"), []byte("paid 5"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	killedRun(t, dir)
+	succeed(t, process(t, dir, "work", "--once"))
+	r := shown(t, dir)
+	if r.State != "waiting" || r.WaitingFor != "resolution" || len(r.Effects) != 1 {
+		t.Fatalf("%+v: %+v", r.report, r.Effects)
+	}
+	if out := succeed(t, process(t, dir, "runs", "show", r.Run)); !strings.Contains(out, "\nthen say so: holdfast effects resolve "+r.Effects[0].ID+" ") {
+		t.Errorf("nothing says what to do: %s", out)
+	}
+	succeed(t, process(t, dir, "effects", "resolve", r.Effects[0].ID, "--landed", "--result", "receipt", "--note", "it is on the statement"))
+	succeed(t, process(t, dir, "work", "--once"))
+	r = shown(t, dir)
+	if r.Stop != "answered" || r.Messages[2].Text != "paid 5" || started(t, dir) != 1 || r.Trace[0].Code != "ok" || r.Trace[0].Evidence == "" {
+		t.Errorf("%+v: %+v, %+v", r.report, r.Messages, r.Trace)
+	}
+}
+
+// A question that nobody decides in time is answered by its rule, while a
+// worker is there.
+func TestWorkEndsAQuestionInTime(t *testing.T) {
+	dir := project(t, map[string]string{
+		"holdfast.yaml": "model: {provider: script, name: play.yaml}\ntools: [write_file]\npolicy: [{ask: write_file, expires: 1s, on_expiry: refuse}]\n",
+		"play.yaml":     "steps:\n  - calls: [{id: call_1, name: write_file, args: '{\"path\":\"note.txt\",\"content\":\"x\"}'}]\n  - text: Done.\n",
+	})
+	run := process(t, dir, "run", "--json", "Make a note.")
+	_ = run.Run() // exits with 3
+	if code := run.ProcessState.ExitCode(); code != exitWaiting {
+		t.Fatalf("exit code %d", code)
+	}
+	work := process(t, dir, "work")
+	r, w := io.Pipe()
+	work.Stdout = w
+	if err := work.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id := shown(t, dir).Run
+	await(t, bufio.NewScanner(r), id+": stop: answered")
+	if err := work.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = work.Wait() // killed
+	back := shown(t, dir)
+	if back.Approvals[0].State != "expired" || !strings.Contains(back.Messages[2].Text, "nobody decided") {
+		t.Errorf("%+v: %+v", back.Approvals, back.Messages)
+	}
+	approve := process(t, dir, "approvals", "approve", back.Approvals[0].ID)
+	if out, err := approve.CombinedOutput(); err == nil || !strings.Contains(string(out), `"code":"EXPIRED"`) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// Row 49 and case 38: at a terminal approve shows what would run, and takes
+// exactly yes; anything else and the end of the input leave it open, which is
+// no failure. A second yes does not decide again.
+func TestApproveAtATerminal(t *testing.T) {
+	dir := project(t, map[string]string{
+		"holdfast.yaml": "model: {provider: script, name: play.yaml}\ntools: [write_file]\npolicy: [{ask: write_file}]\n",
+		"play.yaml":     "steps:\n  - calls: [{id: call_1, name: write_file, args: '{\"path\":\"note.txt\",\"content\":\"a\\u202eb\"}'}]\n  - text: Done.\n",
+	})
+	var waiting report
+	out, _ := process(t, dir, "run", "--json", "Make a note.").Output() // exits with 3
+	if err := json.Unmarshal(out, &waiting); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ typed, state string }{
+		{"no\n", "open"}, {"YES\n", "open"}, {"\x04", "open"}, {"yes\n", "approved"},
+	} {
+		master, slave, err := pty.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := process(t, dir, "approvals", "approve", "--json", waiting.Approval)
+		var out bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, &out, slave
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		k := &keyboard{t: t, person: master}
+		k.waitFor("anything else leaves it open: ", 1)
+		if screen := k.seen.String(); !strings.Contains(screen, "write_file (effect reconcilable)") || !strings.Contains(screen, `a\u202eb`) {
+			t.Errorf("the question is %q", screen)
+		}
+		k.typeIn(c.typed)
+		var a approval
+		if err := errors.Join(cmd.Wait(), json.Unmarshal(out.Bytes(), &a)); err != nil || a.State != c.state {
+			t.Errorf("typed %q: %v: %s", c.typed, err, out.String())
+		}
+		_ = slave.Close()
+		_ = master.Close()
+	}
+	again := process(t, dir, "approvals", "approve", waiting.Approval)
+	if out, err := again.CombinedOutput(); err == nil || !strings.Contains(string(out), `"code":"ALREADY_DECIDED"`) {
+		t.Errorf("%v: %s", err, out)
+	}
 }
