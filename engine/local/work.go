@@ -63,10 +63,13 @@ type shift struct {
 	w    Workload
 	left map[string]int64 // runs that could not be taken over, by their last record
 	late map[string]time.Time
+	// looked is when leases of processes that are gone were last looked for.
+	looked time.Time
 }
 
 // round takes over what is ready. It reports whether to look again at once.
 func (s *shift) round(ctx context.Context) (more bool, err error) {
+	s.free(ctx)
 	heads, err := s.e.journal.Ready(ctx, s.e.clock.Now().UTC(), 0)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -98,6 +101,26 @@ func (s *shift) round(ctx context.Context) (more bool, err error) {
 }
 
 func (s *shift) wants(h *journal.Head) bool { return s.w.Only == nil || s.w.Only(*h) }
+
+// free gives back the leases of processes that have provably ended, so that
+// their runs need not wait. Whatever fails here delays them at most: a lease
+// ends by itself.
+func (s *shift) free(ctx context.Context) {
+	now := s.e.clock.Now()
+	if now.Sub(s.looked) < s.e.lease/3 {
+		return
+	}
+	s.looked = now
+	heads, err := s.e.journal.Heads(ctx, journal.Query{State: journal.Running})
+	if err != nil {
+		return
+	}
+	for i := range heads {
+		if h := &heads[i]; h.Lease.Held(now) && gone(h.Lease.Owner) {
+			_ = s.e.journal.Release(ctx, h.Run, h.Lease)
+		}
+	}
+}
 
 // pause returns what to wait for before the next round, and whether there is to
 // be one.
