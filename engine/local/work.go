@@ -161,6 +161,10 @@ func (s *shift) heldByOthers() (until time.Time, held bool) {
 		if !h.Lease.Held(now) || !s.wants(h) {
 			continue
 		}
+		if gone(h.Lease.Owner) && s.e.journal.Release(context.Background(), h.Run, h.Lease) == nil {
+			until, held = now, true
+			continue
+		}
 		before, known := s.late[h.Run]
 		if known && before.Before(h.Lease.Until) {
 			seen[h.Run] = before // renewed since: it is driven
