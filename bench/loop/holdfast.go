@@ -20,9 +20,12 @@ func Holdfast() Contestant {
 	return Contestant{Name: "holdfast", New: func(c Config) (Runner, error) { return newHold(c) }}
 }
 
+// hold has one runtime for all its runs, as a program that embeds it does. Its
+// journal keeps them all.
 type hold struct {
-	model *openai.Model
-	agent *holdfast.Agent
+	model   *openai.Model
+	agent   *holdfast.Agent
+	runtime *holdfast.Runtime
 }
 
 func newHold(c Config) (*hold, error) {
@@ -42,7 +45,11 @@ func newHold(c Config) (*hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &hold{model: m, agent: &holdfast.Agent{
+	rt, err := holdfast.Open(context.Background(), holdfast.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &hold{model: m, runtime: rt, agent: &holdfast.Agent{
 		Model: m, Instructions: scripted.Instructions, Tools: tools, Policy: rules,
 		Limits:         kernel.Limits{Turns: c.Turns, Calls: c.Turns, Deadline: 10 * time.Minute, Repeat: 3},
 		Retry:          kernel.Retry{Attempts: 4, PerRun: 2 * c.Turns, Wait: 3 * time.Second},
@@ -62,17 +69,8 @@ func lookupTool(e entries) (tool.Tool, error) {
 	})
 }
 
-func (h *hold) Run(ctx context.Context) (_ Result, err error) {
-	rt, err := holdfast.Open(ctx, holdfast.Options{})
-	if err != nil {
-		return Result{}, err
-	}
-	defer func() {
-		if e := rt.Close(); err == nil {
-			err = e
-		}
-	}()
-	run, err := rt.Run(ctx, h.agent, scripted.Question)
+func (h *hold) Run(ctx context.Context) (Result, error) {
+	run, err := h.runtime.Run(ctx, h.agent, scripted.Question)
 	if err != nil {
 		return Result{}, err
 	}
@@ -83,6 +81,7 @@ func (h *hold) Run(ctx context.Context) (_ Result, err error) {
 }
 
 func (h *hold) Close() {
-	// Its idle connections are all that it holds.
+	// Nothing is under way any more, and idle connections are all that is left.
+	_ = h.runtime.Close()
 	_ = h.model.Close()
 }
