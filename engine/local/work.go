@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
@@ -43,7 +44,7 @@ func (e *Engine) Work(ctx context.Context, w Workload) error {
 	for {
 		more, err := shift.round(ctx)
 		if err != nil || ctx.Err() != nil {
-			e.handBack()
+			e.Leave()
 			return err
 		}
 		if more {
@@ -107,19 +108,29 @@ func (s *shift) wants(h *journal.Head) bool { return s.w.Only == nil || s.w.Only
 // ends by itself.
 func (s *shift) free(ctx context.Context) {
 	now := s.e.clock.Now()
-	if now.Sub(s.looked) < s.e.lease/3 {
+	if !s.w.Once && now.Sub(s.looked) < s.e.lease/3 {
 		return
 	}
 	s.looked = now
-	heads, err := s.e.journal.Heads(ctx, journal.Query{State: journal.Running})
-	if err != nil {
-		return
-	}
-	for i := range heads {
-		if h := &heads[i]; h.Lease.Held(now) && gone(h.Lease.Owner) {
+	for _, h := range s.held(ctx, now) {
+		if gone(h.Lease.Owner) {
 			_ = s.e.journal.Release(ctx, h.Run, h.Lease)
 		}
 	}
+}
+
+// held returns the runs that could go on and are under somebody's lease; none
+// where the journal cannot be read, which the next round reports.
+func (s *shift) held(ctx context.Context, now time.Time) []journal.Head {
+	var heads []journal.Head
+	for _, q := range []journal.Query{{State: journal.Running}, {State: journal.Waiting, Signalled: true}} {
+		found, err := s.e.journal.Heads(ctx, q)
+		if err != nil {
+			return nil
+		}
+		heads = append(heads, found...)
+	}
+	return slices.DeleteFunc(heads, func(h journal.Head) bool { return !h.Lease.Held(now) || !s.wants(&h) })
 }
 
 // pause returns what to wait for before the next round, and whether there is to
@@ -142,29 +153,11 @@ func (s *shift) pause() (wait <-chan struct{}, on bool) {
 }
 
 // heldByOthers reports when the next lease of a run ends that could go on and
-// whose process may be gone; the lease of one that is gone ends at once. One
-// that is renewed in the meantime is driven by somebody, and is not waited for.
+// whose process may be gone. One that is renewed in the meantime is driven by
+// somebody, and is not waited for.
 func (s *shift) heldByOthers() (until time.Time, held bool) {
-	running, err := s.e.journal.Heads(context.Background(), journal.Query{State: journal.Running})
-	if err != nil {
-		return until, false
-	}
-	signalled, err := s.e.journal.Heads(context.Background(), journal.Query{State: journal.Waiting, Signalled: true})
-	if err != nil {
-		return until, false
-	}
-	heads := append(running, signalled...)
 	seen := map[string]time.Time{}
-	now := s.e.clock.Now()
-	for i := range heads {
-		h := &heads[i]
-		if !h.Lease.Held(now) || !s.wants(h) {
-			continue
-		}
-		if gone(h.Lease.Owner) && s.e.journal.Release(context.Background(), h.Run, h.Lease) == nil {
-			until, held = now, true
-			continue
-		}
+	for _, h := range s.held(context.Background(), s.e.clock.Now()) {
 		before, known := s.late[h.Run]
 		if known && before.Before(h.Lease.Until) {
 			seen[h.Run] = before // renewed since: it is driven
@@ -339,8 +332,10 @@ func (r *run) resume(cancels bool) error {
 // without loss.
 const handBackGrace = 10 * time.Second
 
-// handBack lets every run go that this process drives, without ending it.
-func (e *Engine) handBack() {
+// Leave lets every run go that this process drives or parked, without ending it:
+// see Work for when. The engine begins nothing any more, and is still to be
+// closed.
+func (e *Engine) Leave() {
 	e.mu.Lock()
 	e.leaving.Store(true)
 	runs := e.underWay()
