@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -51,9 +52,13 @@ func killedRun(t *testing.T, dir string) {
 	}
 }
 
-// project with one program, which counts its starts in the file `count`.
+// counting is a project with one program, which counts its starts in the file `count`.
 func counting(t *testing.T, class string) string {
 	t.Helper()
+	lease := "1s" // is waited for
+	if runtime.GOOS == "linux" {
+		lease = "10m" // is not, since the process is seen to be gone
+	}
 	return project(t, map[string]string{
 		"holdfast.yaml": `
 model: {provider: script, name: play.yaml}
@@ -61,7 +66,7 @@ tools: [run_program]
 programs: {pay: {argv: [sh, -c, 'echo x >> count; test -e again || { echo $$ > fifo; exec sleep 600; }'], timeout: 9m, effect: ` + class + `}}
 policy: [{allow: run_program}]
 limits: {deadline: 9m}
-engine: {lease: 1s}
+engine: {lease: ` + lease + `}
 `,
 		"play.yaml": `
 steps:
@@ -217,8 +222,8 @@ func TestWorkHandsBack(t *testing.T) {
 	if _, err := os.ReadFile(fifo); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second one does not wait for the program
-		if err := work.Process.Signal(os.Interrupt); err != nil {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} { // the second one does not wait for the program
+		if err := work.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
 	}
