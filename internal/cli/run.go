@@ -91,7 +91,10 @@ func (a *app) run(ctx context.Context, flags runFlags, question string) error {
 	if err != nil {
 		return err
 	}
-	defer eng.Close()
+	defer func() {
+		eng.Leave() // a run that waited may have been decided on by now: it is not cancelled
+		_ = eng.Close()
+	}()
 	if c.File == "" && !flags.json {
 		d.printf("there is no ./%s: the model comes from the environment and may multiply, and nothing else; the journal is %s\n", defaultConfig, safeLine(path))
 	}

@@ -53,7 +53,7 @@ func (a *app) work(ctx context.Context, flags journalFlags, once bool) error {
 	ctx, stop := untilInterrupted(ctx, made.release)
 	defer stop()
 
-	w := &worker{app: a, flags: flags, now: now, journal: j, d: newDisplay(a.stdout), differ: map[string][]string{}}
+	w := &worker{app: a, flags: flags, now: now, journal: j, d: newDisplay(a.stdout), differ: map[string][]string{}, watched: map[string]context.CancelFunc{}}
 	eng, err := local.New(local.Config{Journal: j, Lease: now.lease(), Agents: func(ctx context.Context, s *engine.Stored) (*engine.Agent, error) {
 		agent, own, err := made.of(ctx, s)
 		if err == nil {
@@ -114,6 +114,7 @@ type worker struct {
 	mu      sync.Mutex
 	differ  map[string][]string           // by run
 	watched map[string]context.CancelFunc // by run
+	over    bool                          // nothing more is watched
 	wg      sync.WaitGroup
 }
 
@@ -128,6 +129,7 @@ func (w *worker) drive(ctx context.Context, once bool) error {
 		Taken: func(h journal.Head) { w.taken(rest, h) },
 		Left:  func(h journal.Head, err error) { w.tell(&h, asError(err)) },
 	})
+	w.eng.Leave() // what has been decided since is taken up by the next one
 	w.leaveRunning(rest)
 	w.wg.Wait()
 	return err
@@ -154,16 +156,12 @@ func (w *worker) differences(run string) []string {
 
 // taken shows a run that is driven here from where it was.
 func (w *worker) taken(ctx context.Context, h journal.Head) {
-	ctx, cancel := context.WithCancel(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.watched[h.Run] != nil { // it waited, and goes on
-		cancel()
+	if w.over || w.watched[h.Run] != nil { // it waited, and goes on already
 		return
 	}
-	if w.watched == nil {
-		w.watched = map[string]context.CancelFunc{}
-	}
+	ctx, cancel := context.WithCancel(ctx)
 	w.watched[h.Run] = cancel
 	w.wg.Go(func() {
 		defer cancel()
@@ -249,6 +247,7 @@ func (w *worker) tell(h *journal.Head, left *kernel.Error) {
 // may run for long.
 func (w *worker) leaveRunning(ctx context.Context) {
 	w.mu.Lock()
+	w.over = true
 	watched := maps.Clone(w.watched)
 	w.mu.Unlock()
 	for run, cancel := range watched {
