@@ -52,7 +52,7 @@ const maxQuestion = 1 << 20
 const maxConfig = 1 << 20
 
 func isObject(b []byte) bool {
-	return json.Valid(b) && bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{"))
+	return utf8.Valid(b) && json.Valid(b) && bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{"))
 }
 
 // spec is what a run of the agent is started with.

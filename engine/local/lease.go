@@ -13,13 +13,18 @@ import (
 // abandon lets go of a run that another process drives by now. What is under
 // way here is ended; what comes of it is nowhere recorded.
 func (r *run) abandon(cause error) {
+	r.loses(cause)
+	r.close()
+}
+
+// loses notes that another process drives the run by now.
+func (r *run) loses(cause error) {
 	r.eng.log.Warn("run lost to another process", "run", r.id, "error", cause)
 	var e *kernel.Error
 	if !errors.As(cause, &e) {
 		e = &kernel.Error{Code: kernel.CodeLeaseLost, Message: cause.Error()}
 	}
 	r.lost = e
-	r.close()
 }
 
 // release lets go of a run that waits, whose lease was kept for someone who

@@ -282,7 +282,11 @@ func (r *run) fail(apply func() error, cause error) {
 		defer cancel()
 		err = r.flush(ctx)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case kernel.CodeOf(err) == kernel.CodeLeaseLost:
+		r.loses(err)
+	default:
 		r.eng.log.Error("the end of the run is not journaled", "run", r.id, "error", err)
 		r.lost = &kernel.Error{
 			Code: kernel.CodeLocalStorage, Message: "the end of run " + r.id + " could not be journaled: " + e.Message,
