@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -12,6 +13,7 @@ import (
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/journal/memory"
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/tool"
 )
 
 // troubled is a journal in trouble: trouble looks at the n-th append, from 1,
@@ -202,5 +204,90 @@ func TestDamagedJournal(t *testing.T) {
 				t.Errorf("read back: %v", err)
 			}
 		})
+	}
+}
+
+// An append that failed is not taken for one that landed because another process
+// wrote as much in the meantime.
+func TestFailedAppendOfALostRun(t *testing.T) {
+	var n counter
+	under := memory.New()
+	j := &troubled{Journal: under}
+	j.trouble = func(n int, commit func() error) error {
+		if n != 3 { // a decision and the claim
+			return commit()
+		}
+		head, err := under.Head(t.Context(), "r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now().Add(time.Minute)
+		lease, err := under.Acquire(t.Context(), "r", "other", now, now.Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload, err := kernel.EncodeEvent(kernel.Resumed{At: kernel.Time(now.UnixNano())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		two := []journal.Record{
+			{Seq: head.LastSeq + 1, At: now, Kind: kernel.KindResumed, Payload: payload},
+			{Seq: head.LastSeq + 2, At: now, Kind: kernel.KindResumed, Payload: payload},
+		}
+		if err := under.Append(t.Context(), journal.Entry{Head: head, Records: two, Lease: &lease, Now: now}); err != nil {
+			t.Fatal(err)
+		}
+		return errFull
+	}
+	if _, err := open(t, j).Run(t.Context(), twoLooks(t, &n)); kernel.CodeOf(err) != kernel.CodeLeaseLost {
+		t.Errorf("the run that was lost: %v", err)
+	}
+	if got := kinds(t, under, "r"); got[len(got)-1] != kernel.KindResumed || n.count() != 0 {
+		t.Errorf("recorded %q, ran %d times", got, n.count())
+	}
+}
+
+// Whenever the journal fails, once or for good, the ledger says of an effect
+// what is known of it: nothing that did not begin is in doubt, and what happened
+// is not denied.
+func TestTroubleAndTheLedger(t *testing.T) {
+	for bad := 2; bad <= appends; bad++ {
+		for _, mode := range []string{"once", "for good", "report lost"} {
+			ran := 0
+			pay := probe{name: "pay", effect: kernel.Once, run: func(context.Context, tool.Call) (tool.Result, error) {
+				ran++
+				return tool.Result{Text: "paid"}, nil
+			}}
+			under := memory.New()
+			j := &troubled{Journal: under, trouble: func(n int, commit func() error) error {
+				switch {
+				case mode == "report lost" && n == bad:
+					_ = commit()
+					return errFull
+				case n == bad, mode == "for good" && n > bad:
+					return errFull
+				}
+				return commit()
+			}}
+			m := &script{steps: []step{calls(call("a", "pay", `{"n":1}`)), calls(call("b", "pay", `{"n":2}`)), says("done")}}
+			agent := &engine.Agent{Model: m, Tools: tools(t, pay), Policy: allowAll{}, Limits: limits(func(*kernel.Limits) {})}
+			_, _ = open(t, j).Run(t.Context(), engine.Start{Run: "r", Question: "q", Agent: agent})
+			before := ran
+			worker := open(t, under, later(11*time.Second), knows(agent))
+			work(t, worker)
+			r := get(t, worker, "r")
+			if r.Outcome == nil {
+				t.Fatalf("append %d fails %s: not over", bad, mode)
+			}
+			sameAsStored(t, under, r)
+			states := map[journal.EffectState]int{}
+			for _, row := range effects(t, under, journal.EffectQuery{}) {
+				states[row.State]++
+			}
+			if known := states[journal.EffectLanded]; states[journal.EffectRunning] != 0 || states[journal.EffectNone] != 0 ||
+				known+states[journal.EffectUnknown] != ran || mode != "for good" && (states[journal.EffectUnknown] != 0 || before != ran) {
+				t.Errorf("append %d fails %s: ran %d times, then %d; effects %v; %q", bad, mode, before, ran, states, results(r))
+			}
+		}
 	}
 }

@@ -265,3 +265,36 @@ func TestSignalsTwice(t *testing.T) {
 		t.Errorf("said, decided, paid: %s; %q", got, list)
 	}
 }
+
+// What was heard in a step that had to be taken again is heard once.
+func TestHeardOnce(t *testing.T) {
+	under := memory.New()
+	var refused atomic.Bool
+	j := &disputed{under, &refused}
+	e := open(t, j)
+	var paid atomic.Int64
+	r := start(t, e, engine.Start{Agent: payer(t, paying(`{}`), &paid, asking{})})
+	if err := e.Signal(t.Context(), r.Head.Run, engine.Signal{Kind: engine.SignalSay, Text: "and hurry"}); err != nil {
+		t.Fatal(err)
+	}
+	decide(t, e, r.Head.Run, true)
+	r = stopOf(t, e, r.Head.Run)
+	want := []string{"user q", "calls c1", "result c1", "user and hurry", "assistant done"}
+	if got := told(r.History); !refused.Load() || !cmp.Equal(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+}
+
+// disputed is a journal in which somebody else was faster, once, when signals
+// are taken up.
+type disputed struct {
+	journal.Journal
+	refused *atomic.Bool
+}
+
+func (d *disputed) Append(ctx context.Context, e journal.Entry) error {
+	if len(e.Applied) > 0 && d.refused.CompareAndSwap(false, true) {
+		return journal.Untaken(e.Head.Run, e.Applied[0])
+	}
+	return d.Journal.Append(ctx, e)
+}

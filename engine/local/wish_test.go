@@ -84,3 +84,60 @@ func TestCancelDuringTheClaim(t *testing.T) {
 		t.Errorf("ran %t, stop %s, answer %q", ran, r.Outcome.Stop, answer)
 	}
 }
+
+// A cancel that comes while the run is parked is recorded for it, and ends it.
+func TestCancelWhileParking(t *testing.T) {
+	pay, err := tool.Func(tool.Spec{Name: "pay", Description: "Pays."}, func(context.Context, tool.Call, struct{}) (string, error) { return "paid", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := tool.NewSet(pay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := policy.NewRules([]policy.Rule{{Answer: kernel.Ask, Tool: "pay"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e *Engine
+	signalled := make(chan error, 1)
+	j := parks{memory.New(), func() {
+		go func() { signalled <- e.Signal(context.Background(), "r", engine.Signal{Kind: engine.SignalCancel}) }()
+		for e.live("r").wish.Load() == nil {
+			runtime.Gosched()
+		}
+	}}
+	if e, err = New(Config{Journal: j}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	if _, err := e.Run(t.Context(), engine.Start{Run: "r", Question: "q", Agent: &engine.Agent{Model: caller{}, Tools: set, Policy: rules}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-signalled; err != nil {
+		t.Fatalf("the cancel: %v", err)
+	}
+	for _, err := range e.Watch(t.Context(), "r", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := e.Get(t.Context(), "r")
+	if err != nil || r.Outcome == nil || r.Outcome.Stop != kernel.StopCancelled {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// parks tells of the commit that parks a run, once it is done.
+type parks struct {
+	journal.Journal
+	parked func()
+}
+
+func (p parks) Append(ctx context.Context, e journal.Entry) error {
+	err := p.Journal.Append(ctx, e)
+	if e.Release && e.Head.State == journal.Waiting {
+		p.parked()
+	}
+	return err
+}
