@@ -1,28 +1,54 @@
 package sqlite
 
 import (
+	"cmp"
+
 	"github.com/holdfast-run/holdfast/journal"
 )
 
 // appending is an append on its way.
 type appending struct{ *journal.Entry }
 
+// apply decides on all that can stand against the entry before it writes
+// anything of it. What is said of the head comes first.
 func (a *appending) apply(t *tx) error {
-	if !a.contestable() {
-		return t.append(a.Entry)
+	p := plan{t: t, entry: a.Entry}
+	if err := p.decide(); err != nil {
+		return cmp.Or(t.checkHead(a.Entry), err)
 	}
-	return t.attempt(func() error { return t.append(a.Entry) })
+	return p.write()
 }
 
-// contestable says that the entry can be refused after its first write. The
-// head is looked at before.
-func (a *appending) contestable() bool {
-	return a.Claim != nil || a.Spent != "" || len(a.Asked)+len(a.Closed)+len(a.Settled)+len(a.Applied) > 0
+// plan is what an entry leads to beside its head and its records.
+type plan struct {
+	t     *tx
+	entry *journal.Entry
+
+	approvals []changed[journal.Approval] // as they stand then, a later one over an earlier
+	effects   []changed[journal.Effect]   // likewise
 }
 
-// append adds one entry to the transaction. A refusal before the head is
-// written has written nothing.
-func (t *tx) append(e *journal.Entry) error {
+// changed is a row that is written.
+type changed[T any] struct {
+	row   T
+	fresh bool // it was not there
+}
+
+// decide returns the first refusal of what the entry carries, in the order of
+// its fields.
+func (p *plan) decide() error {
+	for _, part := range []func() error{p.ask, p.end, p.settle, p.claim, p.spend, p.takeUp} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write adds the entry to the transaction. Only its head can still be refused,
+// before anything is written.
+func (p *plan) write() error {
+	t, e := p.t, p.entry
 	next, links, err := t.moveHead(e)
 	if err != nil {
 		return err
@@ -36,39 +62,19 @@ func (t *tx) append(e *journal.Entry) error {
 	if err := t.seal(journal.Sealing(e, links)); err != nil {
 		return err
 	}
-	if err := t.facts(e); err != nil {
+	for i := range p.approvals {
+		if err := t.putApproval(&p.approvals[i]); err != nil {
+			return err
+		}
+	}
+	for i := range p.effects {
+		if err := t.putEffect(&p.effects[i]); err != nil {
+			return err
+		}
+	}
+	if err := t.markTaken(e); err != nil {
 		return err
 	}
 	t.remember(next)
 	return nil
-}
-
-// facts writes what the entry carries beside its records.
-func (t *tx) facts(e *journal.Entry) error {
-	for i := range e.Asked {
-		if err := t.ask(&e.Asked[i]); err != nil {
-			return err
-		}
-	}
-	for i := range e.Closed {
-		if err := t.closeApproval(e.Head.Run, &e.Closed[i]); err != nil {
-			return err
-		}
-	}
-	for i := range e.Settled {
-		if err := t.settle(e.Head.Run, &e.Settled[i]); err != nil {
-			return err
-		}
-	}
-	if e.Claim != nil {
-		if err := t.claim(&e.Head, e.Claim); err != nil {
-			return err
-		}
-	}
-	if e.Spent != "" {
-		if err := t.spend(e.Head.Run, e.Spent, e.Claim); err != nil {
-			return err
-		}
-	}
-	return t.takeUp(e)
 }

@@ -1,68 +1,91 @@
 package sqlite
 
-import "github.com/holdfast-run/holdfast/journal"
+import (
+	"slices"
+
+	"github.com/holdfast-run/holdfast/journal"
+)
 
 const (
-	insertApproval = `INSERT INTO approvals (` + approvalColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
+	insertApproval = `INSERT INTO approvals (` + approvalColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	updateApproval = `UPDATE approvals SET state = ?, decided = ? WHERE id = ?`
 	selectApproval = `SELECT ` + approvalColumns + ` FROM approvals WHERE id = ?`
 	selectVotes    = `SELECT ` + voteColumns + ` FROM votes WHERE approval = ? ORDER BY number`
 	insertVote     = `INSERT INTO votes (` + voteColumns + `, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// approval returns an approval with its votes, or nil.
-func (t *tx) approval(id string) (*journal.Approval, error) {
-	a, err := one(t, scanApproval, selectApproval, id)
-	if err != nil || a == nil {
-		return nil, err
+// approval returns an approval as it stands within the entry, without its
+// votes, or nil.
+func (p *plan) approval(id string) (*journal.Approval, error) {
+	for i := range slices.Backward(p.approvals) {
+		if a := &p.approvals[i].row; a.ID == id {
+			return a, nil
+		}
 	}
-	a.Votes, err = all(t, scanVote, selectVotes, id)
-	return a, err
+	return one(p.t, scanApproval, selectApproval, id)
 }
 
-func (t *tx) moveApproval(a *journal.Approval) error {
-	return t.exec(updateApproval, string(a.State), orNull(a.Decided), a.ID)
+func (p *plan) ask() error {
+	for i := range p.entry.Asked {
+		asked := &p.entry.Asked[i]
+		stored, err := p.approval(asked.ID)
+		if err != nil {
+			return err
+		}
+		fresh, err := journal.Ask(stored, asked)
+		if err != nil {
+			return err
+		}
+		if fresh {
+			p.approvals = append(p.approvals, changed[journal.Approval]{*asked, true})
+		}
+	}
+	return nil
 }
 
-// ask writes a question, unless it is there.
-func (t *tx) ask(a *journal.Approval) error {
+func (p *plan) end() error {
+	for i := range p.entry.Closed {
+		c := &p.entry.Closed[i]
+		stored, err := p.approval(c.Approval)
+		if err != nil {
+			return err
+		}
+		ended, err := journal.End(stored, p.entry.Head.Run, c)
+		if err != nil {
+			return err
+		}
+		p.approvals = append(p.approvals, changed[journal.Approval]{row: ended})
+	}
+	return nil
+}
+
+func (p *plan) spend() error {
+	id := p.entry.Spent
+	if id == "" {
+		return nil
+	}
+	stored, err := p.approval(id)
+	if err != nil {
+		return err
+	}
+	spent, err := journal.Spend(stored, p.entry.Head.Run, id, p.entry.Claim)
+	if err != nil {
+		return err
+	}
+	p.approvals = append(p.approvals, changed[journal.Approval]{row: spent})
+	return nil
+}
+
+func (t *tx) putApproval(c *changed[journal.Approval]) error {
+	a := &c.row
+	if !c.fresh {
+		return t.exec(updateApproval, string(a.State), orNull(a.Decided), a.ID)
+	}
 	row, err := approvalRow(a)
 	if err != nil {
 		return err
 	}
-	if fresh, err := t.change(insertApproval, row...); err != nil || fresh {
-		return err
-	}
-	stored, err := t.approval(a.ID)
-	if err != nil {
-		return err
-	}
-	_, err = journal.Ask(stored, a)
-	return err
-}
-
-func (t *tx) closeApproval(run string, c *journal.Close) error {
-	stored, err := t.approval(c.Approval)
-	if err != nil {
-		return err
-	}
-	ended, err := journal.End(stored, run, c)
-	if err != nil {
-		return err
-	}
-	return t.moveApproval(&ended)
-}
-
-func (t *tx) spend(run, id string, c *journal.Claim) error {
-	stored, err := t.approval(id)
-	if err != nil {
-		return err
-	}
-	spent, err := journal.Spend(stored, run, id, c)
-	if err != nil {
-		return err
-	}
-	return t.moveApproval(&spent)
+	return t.exec(insertApproval, row...)
 }
 
 // deciding is a vote on its way.
@@ -72,12 +95,15 @@ type deciding struct {
 }
 
 func (d *deciding) apply(t *tx) error {
-	stored, err := t.approval(d.vote.Approval)
+	stored, err := one(t, scanApproval, selectApproval, d.vote.Approval)
 	if err != nil {
 		return err
 	}
 	if stored == nil {
 		return journal.NoApproval(d.vote.Approval)
+	}
+	if stored.Votes, err = all(t, scanVote, selectVotes, stored.ID); err != nil {
+		return err
 	}
 	if d.approval, err = journal.Count(*stored, d.vote); err != nil {
 		return err
@@ -91,7 +117,7 @@ func (d *deciding) apply(t *tx) error {
 	if d.approval.State == journal.ApprovalOpen {
 		return nil
 	}
-	if err := t.moveApproval(&d.approval); err != nil {
+	if err := t.putApproval(&changed[journal.Approval]{row: d.approval}); err != nil {
 		return err
 	}
 	return t.tell(d.approval.Signal(d.vote))

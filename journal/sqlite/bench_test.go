@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,6 +44,47 @@ func benchJournal(b *testing.B) {
 	reportEvents(b, started)
 	s := j.Stats()
 	b.ReportMetric(float64(s.Appends)/float64(s.Commits), "appends/commit")
+}
+
+// BenchmarkTurn is a turn with one call as an engine writes it, under a lease,
+// by a hundred runs at once and by one alone: the reply with the claim of its
+// call, then the result with the settlement. A read claims nothing.
+func BenchmarkTurn(b *testing.B) {
+	for _, runs := range []int{benchRuns, 1} {
+		for _, claims := range []bool{false, true} {
+			b.Run(fmt.Sprintf("runs=%d/claims=%t", runs, claims), func(b *testing.B) { benchTurn(b, runs, claims) })
+		}
+	}
+}
+
+func benchTurn(b *testing.B, runs int, claims bool) {
+	j := mustOpen(b, newPath(b), Options{})
+	var turns atomic.Int64
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	for n := range runs {
+		wg.Go(func() {
+			run := benchRun(n)
+			for seq := int64(1); turns.Add(1) <= int64(b.N); seq += 5 {
+				reply, result := drivenEntry(run, seq, 3), drivenEntry(run, seq+3, 2)
+				result.Records[0].Content = make([]byte, 2048)
+				if call := fmt.Sprint(seq); claims {
+					reply.Claim = claimOf(run, call)
+					result.Settled = []journal.Settlement{landed(run, call)}
+				}
+				for _, e := range []journal.Entry{reply, result} {
+					if err := j.Append(b.Context(), e); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s := j.Stats()
+	b.ReportMetric(float64(s.Commits)/float64(b.N), "commits/turn")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
 }
 
 func benchBareLoop(b *testing.B) {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -169,11 +170,13 @@ func childWatch(ctx context.Context, path string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the parent
 		close(over)
 	}()
+	turn := time.NewTicker(5 * time.Millisecond)
+	defer turn.Stop()
 	for {
 		select {
 		case <-over:
 			return r.Close()
-		default:
+		case <-turn.C:
 		}
 		heads, err := r.Heads(ctx, journal.Query{})
 		if err != nil {

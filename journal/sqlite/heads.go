@@ -47,22 +47,41 @@ func (t *tx) moveHead(e *journal.Entry) (*journal.Head, []journal.Hash, error) {
 
 // open writes the first head of a run.
 func (t *tx) open(e *journal.Entry) (*journal.Head, []journal.Hash, error) {
-	lease, err := journal.Follow(nil, e)
+	lease, err := t.mayOpen(e)
 	if err != nil {
 		return nil, nil, err
 	}
-	h := &e.Head
-	if h.Session != "" {
-		other, err := one(t, scanText, selectUnstopped, h.Tenant, h.User, h.Session)
-		if err != nil {
-			return nil, nil, err
-		}
-		if other != nil {
-			return nil, nil, journal.SessionBusy(h.Session, *other)
-		}
-	}
-	next, links := after(&journal.Head{Hash: journal.Origin(h)}, e, lease)
+	next, links := after(&journal.Head{Hash: journal.Origin(&e.Head)}, e, lease)
 	return next, links, t.exec(insertHead, headRow(next)...)
+}
+
+// mayOpen decides on the first entry of a run, and returns the lease that it
+// takes.
+func (t *tx) mayOpen(e *journal.Entry) (journal.Lease, error) {
+	lease, err := journal.Follow(nil, e)
+	h := &e.Head
+	if err != nil || h.Session == "" {
+		return lease, err
+	}
+	other, err := one(t, scanText, selectUnstopped, h.Tenant, h.User, h.Session)
+	if err == nil && other != nil {
+		err = journal.SessionBusy(h.Session, *other)
+	}
+	return lease, err
+}
+
+// checkHead decides on the head of an entry and writes nothing.
+func (t *tx) checkHead(e *journal.Entry) error {
+	stored, err := one(t, scanHead, selectHead, e.Head.Run)
+	switch {
+	case err != nil:
+		return err
+	case stored == nil:
+		_, err = t.mayOpen(e)
+	default:
+		_, err = journal.Follow(stored, e)
+	}
+	return err
 }
 
 // replace writes the head of an entry over the stored one. It returns nil when

@@ -1,10 +1,13 @@
 package sqlite
 
-import "github.com/holdfast-run/holdfast/journal"
+import (
+	"slices"
+
+	"github.com/holdfast-run/holdfast/journal"
+)
 
 const (
 	selectEffect      = `SELECT ` + effectColumns + ` FROM effects WHERE id = ?`
-	selectKey         = `SELECT ` + effectColumns + ` FROM effects WHERE tenant = ? AND tool = ? AND key = ?`
 	selectResolutions = `SELECT ` + resolutionColumns + ` FROM resolutions WHERE effect = ? ORDER BY number`
 	insertEffect      = `INSERT INTO effects (` + effectColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	updateClaim       = `UPDATE effects SET run = ?, call = ?, session = ?, user = ?, arguments = ?, class = ?, state = ?,
@@ -19,35 +22,70 @@ const (
 		ORDER BY settled_at DESC LIMIT 1`
 )
 
-// effect returns an effect, or nil. Its resolutions are read where someone
-// needs them.
-func (t *tx) effect(id string) (*journal.Effect, error) { return one(t, scanEffect, selectEffect, id) }
+// effect returns an effect as it stands within the entry, or nil. Its
+// resolutions are read where someone needs them.
+func (p *plan) effect(id string) (*journal.Effect, error) {
+	for i := range slices.Backward(p.effects) {
+		if e := &p.effects[i].row; e.ID == id {
+			return e, nil
+		}
+	}
+	return one(p.t, scanEffect, selectEffect, id)
+}
 
-// claim takes an effect for a call of the run at h, or returns the
-// *journal.Refusal.
-func (t *tx) claim(h *journal.Head, c *journal.Claim) error {
-	own, err := one(t, scanEffect, selectKey, h.Tenant, c.Tool, c.Key)
+func (p *plan) settle() error {
+	for i := range p.entry.Settled {
+		s := &p.entry.Settled[i]
+		stored, err := p.effect(s.Effect)
+		if err != nil {
+			return err
+		}
+		settled, err := journal.Settle(stored, p.entry.Head.Run, s)
+		if err != nil {
+			return err
+		}
+		if settled.State != stored.State {
+			p.effects = append(p.effects, changed[journal.Effect]{row: settled})
+		}
+	}
+	return nil
+}
+
+// claim takes an effect, or returns the *journal.Refusal.
+func (p *plan) claim() error {
+	c, h := p.entry.Claim, &p.entry.Head
+	if c == nil {
+		return nil
+	}
+	own, err := p.effect(c.ID) // which stands for its key
 	if err != nil {
 		return err
 	}
-	var others []journal.Effect
-	if own == nil || own.State == journal.EffectNone { // a key that is free
-		if others, err = t.against(h.Tenant, c); err != nil {
-			return err
-		}
+	others, err := p.others(c)
+	if err != nil {
+		return err
 	}
 	if refusal := journal.Rule(c, h.Run, own, others); refusal != nil {
-		if refusal.Effect.Resolutions, err = all(t, scanResolution, selectResolutions, refusal.Effect.ID); err != nil {
+		if refusal.Effect.Resolutions, err = all(p.t, scanResolution, selectResolutions, refusal.Effect.ID); err != nil {
 			return err
 		}
 		return refusal
 	}
-	e := c.Claimed(h, own)
-	if own == nil {
-		return t.exec(insertEffect, effectRow(&e)...)
+	p.effects = append(p.effects, changed[journal.Effect]{c.Claimed(h, own), own == nil})
+	return nil
+}
+
+// others returns what can stand against a claim, as it stands within the entry.
+func (p *plan) others(c *journal.Claim) ([]journal.Effect, error) {
+	others, err := p.t.against(p.entry.Head.Tenant, c)
+	for i := range p.effects { // what the entry has just settled
+		e := &p.effects[i].row
+		others = slices.DeleteFunc(others, func(o journal.Effect) bool { return o.ID == e.ID })
+		if e.Tool == c.Tool {
+			others = append(others, *e)
+		}
 	}
-	return t.exec(updateClaim, e.Run, e.Call, e.Session, e.User, e.Arguments, string(e.Class), string(e.State),
-		e.Attempts, e.ClaimedAt.UnixNano(), orNull(e.SettledAt), e.Result, e.Facts, e.ID)
+	return others, err
 }
 
 // against returns the effects of other keys that can stand against a claim.
@@ -64,19 +102,15 @@ func (t *tx) against(tenant string, c *journal.Claim) (others []journal.Effect, 
 	return append(others, landed...), err
 }
 
-func (t *tx) settle(run string, s *journal.Settlement) error {
-	stored, err := t.effect(s.Effect)
-	if err != nil {
-		return err
+func (t *tx) putEffect(c *changed[journal.Effect]) error {
+	e := &c.row
+	switch {
+	case c.fresh:
+		return t.exec(insertEffect, effectRow(e)...)
+	case e.State == journal.EffectRunning: // claimed again
+		return t.exec(updateClaim, e.Run, e.Call, e.Session, e.User, e.Arguments, string(e.Class), string(e.State),
+			e.Attempts, e.ClaimedAt.UnixNano(), orNull(e.SettledAt), e.Result, e.Facts, e.ID)
 	}
-	settled, err := journal.Settle(stored, run, s)
-	if err != nil || settled.State == stored.State {
-		return err
-	}
-	return t.moveEffect(&settled)
-}
-
-func (t *tx) moveEffect(e *journal.Effect) error {
 	return t.exec(updateEffect, string(e.State), orNull(e.SettledAt), e.Result, e.Facts, e.ID)
 }
 
@@ -87,7 +121,7 @@ type resolving struct {
 }
 
 func (r *resolving) apply(t *tx) error {
-	stored, err := t.effect(r.resolution.Effect)
+	stored, err := one(t, scanEffect, selectEffect, r.resolution.Effect)
 	if err != nil {
 		return err
 	}
@@ -104,7 +138,7 @@ func (r *resolving) apply(t *tx) error {
 	if err := t.exec(insertResolution, append(resolutionRow(&r.resolution), len(stored.Resolutions)+1)...); err != nil {
 		return err
 	}
-	if err := t.moveEffect(&r.effect); err != nil {
+	if err := t.putEffect(&changed[journal.Effect]{row: r.effect}); err != nil {
 		return err
 	}
 	return t.tell(r.effect.Signal(&r.resolution))

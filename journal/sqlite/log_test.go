@@ -4,8 +4,10 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
 )
@@ -16,7 +18,7 @@ import (
 const boundLog = 2 * maxLog
 
 // While runs are written and watched all the time, by this process and by
-// another one, the log stays short: 20,000 events, whose log would be 70 MB.
+// another one, the log stays short: 20,000 events, whose log would be 40 MB.
 func TestLogIsBounded(t *testing.T) {
 	path := newPath(t)
 	j := mustOpen(t, path, Options{})
@@ -39,7 +41,7 @@ func TestLogIsBounded(t *testing.T) {
 			for i := int64(1); i < appends; i++ {
 				records := recordsOf(i*size+1, size)
 				for k := range records {
-					records[k].Content = make([]byte, 3000)
+					records[k].Content = make([]byte, 1500)
 				}
 				if err := j.Append(t.Context(), journal.Entry{Head: headOf(fmt.Sprint(n)), Records: records}); err != nil {
 					t.Error(err)
@@ -71,6 +73,8 @@ func overlap(t *testing.T, path string, done <-chan struct{}) {
 	for i := range held {
 		_, held[i] = rawConn(t, path)
 	}
+	turn := time.NewTicker(3 * time.Millisecond)
+	defer turn.Stop()
 	for i := 0; ; i = 1 - i {
 		mustExec(t, held[i], "BEGIN")
 		if _, err := column(t.Context(), held[i], "SELECT run FROM runs LIMIT 1"); err != nil {
@@ -79,9 +83,9 @@ func overlap(t *testing.T, path string, done <-chan struct{}) {
 		}
 		_, _ = held[1-i].ExecContext(t.Context(), "ROLLBACK") // none at first
 		select {
+		case <-turn.C:
 		case <-done:
 			return
-		default:
 		}
 	}
 }
@@ -142,5 +146,24 @@ func TestLogEmptiedWhenIdle(t *testing.T) {
 		t.Errorf("the log is %v, %v; want it empty", info, err)
 	}
 	wantRecords(t, r, "r", 100)
+
+	// The writer does so by itself.
+	j.writer.idle = time.Nanosecond
+	j.writer.closed, j.writer.stopped = false, make(chan struct{})
+	last := requestOf("s", 1, 1)
+	if err := j.writer.enqueue(last); err != nil {
+		t.Fatal(err)
+	}
+	go j.writer.run()
+	if err := <-last.done; err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); j.writer.logSize() > 0; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody emptied the log")
+		}
+	}
+	wantRecords(t, r, "s", 1)
+	j.writer.stop()
 	wantPragmas(t, j.writer.conn, map[string]string{"busy_timeout": "5000"})
 }

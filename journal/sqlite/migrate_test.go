@@ -18,9 +18,15 @@ import (
 // oldRuns is how many runs an old file has.
 const oldRuns = 3
 
-// oldFile leaves a file as version 1 wrote it at path: a stopped run, one that
-// was under way and one with more records than a migration reads at once.
-func oldFile(t *testing.T, path string) {
+// oldFile leaves a file as version 1 wrote it at path: a stopped run and two that
+// were under way.
+func oldFile(t *testing.T, path string) { writeOld(t, path, 1) }
+
+// oldBigFile is an old file with a run of more records than a migration reads
+// at once.
+func oldBigFile(t *testing.T, path string) { writeOld(t, path, 40) }
+
+func writeOld(t *testing.T, path string, step int) {
 	t.Helper()
 	f, conn := rawConn(t, path)
 	if err := migrate(t.Context(), conn, f, migrations()[:1]); err != nil {
@@ -33,7 +39,7 @@ func oldFile(t *testing.T, path string) {
 			h.State, h.Stop, h.Verified = journal.Stopped, kernel.StopAnswered, kernel.Unchecked
 		}
 		h.StartedAt = h.StartedAt.Add(time.Duration(-n) * time.Second) // the last one started first
-		records := oldRecords(n)
+		records := oldRecords(n, step)
 		mustRow(t, conn, `INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, h.Run, h.Session, h.Tenant, h.User,
 			string(h.State), string(h.Stop), string(h.Verified), h.Turns, h.Question, h.StartedAt.UnixNano(), h.UpdatedAt.UnixNano(), len(records))
 		for _, r := range records {
@@ -47,8 +53,8 @@ func oldFile(t *testing.T, path string) {
 
 func oldRun(n int) string { return fmt.Sprintf("old-%d", n) }
 
-func oldRecords(n int) []journal.Record {
-	records := recordsOf(1, 2+34*n)
+func oldRecords(n, step int) []journal.Record {
+	records := recordsOf(1, 2+step*n)
 	records[0].Content = []byte{}
 	records[1].Content = []byte("content")
 	return records
@@ -58,9 +64,14 @@ func oldRecords(n int) []journal.Record {
 // hashes and seals that it had not.
 func wantMigrated(t *testing.T, j journal.Reader) {
 	t.Helper()
+	wantOld(t, j, 1)
+}
+
+func wantOld(t *testing.T, j journal.Reader, step int) {
+	t.Helper()
 	seals := make([]journal.Seal, oldRuns+1)
 	for n := range oldRuns {
-		want := oldRecords(n)
+		want := oldRecords(n, step)
 		got, err := j.Read(t.Context(), oldRun(n), 0, 0)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Fatalf("%s: %v (-want +got):\n%s", oldRun(n), err, diff)
@@ -99,9 +110,9 @@ func wantMigrated(t *testing.T, j journal.Reader) {
 // there, and has the same schema as a fresh one (report A43 (d)).
 func TestMigrated(t *testing.T) {
 	path, fresh := newPath(t), newPath(t)
-	oldFile(t, path)
+	oldBigFile(t, path)
 	j := mustOpen(t, path, Options{})
-	wantMigrated(t, j)
+	wantOld(t, j, 40)
 	mustAppend(t, j, "new", 1, 2)
 	closed(t, fresh)
 	want, got := schemaOf(t, fresh), schemaOf(t, path)
@@ -253,7 +264,7 @@ func TestOldProcess(t *testing.T) {
 	path := newPath(t)
 	oldFile(t, path)
 	old := mustRaw(t, path)
-	append1 := `INSERT INTO events (run, seq, at, kind, payload, content) VALUES ('old-1', 37, 0, 'x', x'00', NULL)`
+	append1 := `INSERT INTO events (run, seq, at, kind, payload, content) VALUES ('old-1', 4, 0, 'x', x'00', NULL)`
 	mustExec(t, old, `BEGIN; `+append1+`; ROLLBACK`)
 	j := mustOpen(t, path, Options{})
 	if _, err := old.ExecContext(t.Context(), append1); err == nil {

@@ -15,7 +15,7 @@ import (
 // ready, and then looks at each (see journal.Head.Ready).
 const selectReady = `SELECT ` + headColumns + ` FROM runs WHERE run IN (
 		SELECT run FROM runs WHERE state = 'running'
-		UNION SELECT run FROM runs WHERE state <> 'stopped' AND pending > 0
+		UNION SELECT run FROM runs INDEXED BY runs_signalled WHERE state <> 'stopped' AND pending > 0
 		UNION SELECT run FROM runs WHERE due IS NOT NULL AND due <= ?)
 	AND state <> 'stopped' AND (lease_owner = '' OR lease_until <= ?)
 	ORDER BY updated_at, run LIMIT ?`
@@ -47,7 +47,7 @@ func (p *pool) Heads(ctx context.Context, q journal.Query) (heads []journal.Head
 	}
 	s := selectHeads(&q)
 	err = p.reading(func() error {
-		heads, err = collect(ctx, p.db, scanHead, s.of(headColumns, "runs"), s.args...)
+		heads, err = collect(ctx, p.db, scanHead, s.of(headColumns), s.args...)
 		return err
 	})
 	return heads, err
@@ -67,7 +67,7 @@ func (p *pool) Ready(ctx context.Context, now time.Time, limit int) (heads []jou
 
 // Approval returns one approval. See [journal.Reader].
 func (p *pool) Approval(ctx context.Context, id string) (journal.Approval, error) {
-	found, err := p.approvals(ctx, &selection{where: []string{"id = ?"}, args: []any{id}})
+	found, err := p.approvals(ctx, &selection{table: "approvals", where: []string{"id = ?"}, args: []any{id}})
 	if err != nil {
 		return journal.Approval{}, err
 	}
@@ -86,7 +86,7 @@ func (p *pool) Approvals(ctx context.Context, q journal.ApprovalQuery) ([]journa
 }
 
 func (p *pool) approvals(ctx context.Context, s *selection) ([]journal.Approval, error) {
-	found, votes, err := both(ctx, p, scanApproval, s.of(approvalColumns, "approvals"), scanVote, s.parts(voteColumns, "votes", "approval", "approvals"), s.args)
+	found, votes, err := both(ctx, p, scanApproval, s.of(approvalColumns), scanVote, s.parts(voteColumns, "votes", "approval"), s.args)
 	at := make(map[string]*journal.Approval, len(found))
 	for i := range found {
 		at[found[i].ID] = &found[i]
@@ -100,7 +100,7 @@ func (p *pool) approvals(ctx context.Context, s *selection) ([]journal.Approval,
 
 // Effect returns a row of the ledger. See [journal.Reader].
 func (p *pool) Effect(ctx context.Context, id string) (journal.Effect, error) {
-	found, err := p.effects(ctx, &selection{where: []string{"id = ?"}, args: []any{id}})
+	found, err := p.effects(ctx, &selection{table: "effects", where: []string{"id = ?"}, args: []any{id}})
 	if err != nil {
 		return journal.Effect{}, err
 	}
@@ -119,8 +119,8 @@ func (p *pool) Effects(ctx context.Context, q journal.EffectQuery) ([]journal.Ef
 }
 
 func (p *pool) effects(ctx context.Context, s *selection) ([]journal.Effect, error) {
-	found, resolutions, err := both(ctx, p, scanEffect, s.of(effectColumns, "effects"),
-		scanResolution, s.parts(resolutionColumns, "resolutions", "effect", "effects"), s.args)
+	found, resolutions, err := both(ctx, p, scanEffect, s.of(effectColumns),
+		scanResolution, s.parts(resolutionColumns, "resolutions", "effect"), s.args)
 	at := make(map[string]*journal.Effect, len(found))
 	for i := range found {
 		at[found[i].ID] = &found[i]
@@ -153,6 +153,7 @@ func both[T, U any](ctx context.Context, p *pool, scanT func(scanner) (T, error)
 
 // selection is what a list restricts, in an order that an index has.
 type selection struct {
+	table string
 	where []string
 	args  []any
 	order string // empty: of one row
@@ -183,21 +184,21 @@ func (s *selection) tail() string {
 	return text
 }
 
-// of selects from a table.
-func (s *selection) of(columns, table string) string {
-	return `SELECT ` + columns + ` FROM ` + table + s.tail()
+// of selects from the table.
+func (s *selection) of(columns string) string {
+	return `SELECT ` + columns + ` FROM ` + s.table + s.tail()
 }
 
-// parts selects, oldest first, what belongs to the selected rows of a table.
-func (s *selection) parts(columns, parts, ref, table string) string {
-	return `SELECT ` + columns + ` FROM ` + parts + ` WHERE ` + ref + ` IN (SELECT id FROM ` + table + s.tail() + `) ORDER BY ` + ref + `, number`
+// parts selects, oldest first, what belongs to the selected rows.
+func (s *selection) parts(columns, parts, ref string) string {
+	return `SELECT ` + columns + ` FROM ` + parts + ` WHERE ` + ref + ` IN (SELECT id FROM ` + s.table + s.tail() + `) ORDER BY ` + ref + `, number`
 }
 
 // selectHeads restricts first what leaves least, so that SQLite takes the index
 // of that: a column after a plus is compared and never looked up. A session has
 // few runs, an owner may have many; few have not stopped.
 func selectHeads(q *journal.Query) *selection {
-	s := &selection{order: "started_at DESC, run DESC", limit: q.Limit}
+	s := &selection{table: "runs", order: "started_at DESC, run DESC", limit: q.Limit}
 	compare := ""
 	if q.Session != "" {
 		s.restrict("session", q.Session)
@@ -225,13 +226,17 @@ func selectHeads(q *journal.Query) *selection {
 // selectApprovals restricts first what leaves least, so that SQLite takes the
 // index of that: a column after a plus is compared and never looked up.
 func selectApprovals(q *journal.ApprovalQuery) *selection {
-	s := &selection{order: "asked DESC, id DESC", limit: q.Limit}
+	s := &selection{table: "approvals", order: "asked DESC, id DESC", limit: q.Limit}
 	s.narrow(q.Run, q.Owner, string(q.State))
 	return s
 }
 
 func selectEffects(q *journal.EffectQuery) *selection {
-	s := &selection{order: "claimed_at DESC, id DESC", limit: q.Limit}
+	s := &selection{table: "effects", order: "claimed_at DESC, id DESC", limit: q.Limit}
+	if (q.State == journal.EffectRunning || q.State == journal.EffectUnknown) && q.Run == "" && q.Owner == nil {
+		s.table = "effects INDEXED BY effects_open" // few of all, which are quickly sorted
+		s.where = []string{"state IN ('running', 'unknown')"}
+	}
 	s.narrow(q.Run, q.Owner, string(q.State))
 	return s
 }

@@ -96,6 +96,8 @@ func makeRuns(ctx context.Context, db database) error {
 	)
 }
 
+// makeLedger makes the ledger. The id of an effect is that of its tenant, tool
+// and key (see journal.EffectID), so that one of them makes all unique.
 func makeLedger(ctx context.Context, db database) error {
 	return execEach(ctx, db,
 		`CREATE TABLE effects (
@@ -118,7 +120,6 @@ func makeLedger(ctx context.Context, db database) error {
 	result      BLOB,
 	facts       BLOB
 ) STRICT`,
-		`CREATE UNIQUE INDEX effects_by_key ON effects (tenant, tool, key)`,
 		`CREATE INDEX effects_open     ON effects (tenant, tool, request) WHERE state IN ('running', 'unknown')`,
 		`CREATE INDEX effects_landed   ON effects (tenant, tool, request, settled_at) WHERE state = 'landed'`,
 		`CREATE INDEX effects_by_run   ON effects (run, claimed_at, id)`,
@@ -191,7 +192,6 @@ func makeSignals(ctx context.Context, db database) error {
 	PRIMARY KEY (run, number),
 	UNIQUE (run, id)
 ) STRICT, WITHOUT ROWID`,
-		`CREATE INDEX signals_to_take ON signals (run, number) WHERE applied = 0`,
 	)
 }
 

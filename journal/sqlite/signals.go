@@ -1,12 +1,17 @@
 package sqlite
 
-import "github.com/holdfast-run/holdfast/journal"
+import (
+	"slices"
+
+	"github.com/holdfast-run/holdfast/journal"
+)
 
 const (
 	selectSignalID = `SELECT id FROM signals WHERE run = ? AND id = ?`
 	insertSignal   = `INSERT INTO signals (` + signalColumns + `)
 		SELECT ?, 1 + (SELECT coalesce(max(number), 0) FROM signals WHERE run = ?), ?, ?, ?, ?, ?, 0`
-	takeSignal    = `UPDATE signals SET applied = ? WHERE run = ? AND number = ? AND applied = 0`
+	selectWaiting = `SELECT id FROM signals WHERE run = ? AND number = ? AND applied = 0`
+	takeSignal    = `UPDATE signals SET applied = ? WHERE run = ? AND number = ?`
 	changePending = `UPDATE runs SET pending = pending + ? WHERE run = ?`
 )
 
@@ -54,16 +59,27 @@ func (t *tx) record(s *journal.Signal) error {
 	return t.exec(changePending, 1, s.Run)
 }
 
-// takeUp marks the signals that an entry takes up.
-func (t *tx) takeUp(e *journal.Entry) error {
-	last := e.Records[len(e.Records)-1].Seq
-	for _, number := range e.Applied {
-		waited, err := t.change(takeSignal, last, e.Head.Run, number)
+// takeUp decides whether the signals that the entry takes up wait for its run.
+func (p *plan) takeUp() error {
+	run := p.entry.Head.Run
+	for i, number := range p.entry.Applied {
+		waits, err := one(p.t, scanText, selectWaiting, run, number)
 		if err != nil {
 			return err
 		}
-		if !waited {
-			return journal.Untaken(e.Head.Run, number)
+		if waits == nil || slices.Contains(p.entry.Applied[:i], number) {
+			return journal.Untaken(run, number)
+		}
+	}
+	return nil
+}
+
+// markTaken marks the signals that an entry takes up.
+func (t *tx) markTaken(e *journal.Entry) error {
+	last := e.Records[len(e.Records)-1].Seq
+	for _, number := range e.Applied {
+		if err := t.exec(takeSignal, last, e.Head.Run, number); err != nil {
+			return err
 		}
 	}
 	if len(e.Applied) == 0 {

@@ -109,28 +109,6 @@ func one[T any](t *tx, scan func(scanner) (T, error), query string, args ...any)
 	return &row, nil
 }
 
-// attempt makes do undo all it wrote when it is refused.
-func (t *tx) attempt(do func() error) error {
-	if err := t.exec(`SAVEPOINT attempt`); err != nil {
-		return err
-	}
-	last := t.last
-	err := do()
-	if err != nil && !refused(err) {
-		return err // the whole transaction is rolled back
-	}
-	if err != nil {
-		t.last = last
-		if undone := t.exec(`ROLLBACK TO attempt`); undone != nil {
-			return undone
-		}
-	}
-	if released := t.exec(`RELEASE attempt`); released != nil {
-		return released
-	}
-	return err
-}
-
 func (t *tx) close() error {
 	var errs []error
 	for _, stmt := range t.prepared {

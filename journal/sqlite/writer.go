@@ -52,6 +52,7 @@ type writer struct {
 
 	// For the goroutine alone: see log.go.
 	patience time.Duration // for other processes' locks
+	idle     time.Duration // without anything to write, until the log is emptied
 	written  bool          // since the log was emptied
 	tooLong  int64         // the size at which the log is shortened next
 
@@ -77,7 +78,7 @@ func openWriter(ctx context.Context, f file, o Options) (*writer, error) {
 	}
 	w := &writer{
 		file: f, db: db, conn: conn, tx: newTx(conn), stopped: make(chan struct{}),
-		patience: o.BusyTimeout, tooLong: maxLog, wake: make(chan struct{}, 1),
+		patience: o.BusyTimeout, idle: idleAfter, tooLong: maxLog, wake: make(chan struct{}, 1),
 	}
 	if err := w.ready(ctx, o); err != nil {
 		return nil, errors.Join(err, w.release())
@@ -176,11 +177,11 @@ func (w *writer) run() {
 // wait returns when there is something to take, and false when there will be
 // nothing any more. When nothing comes for a while it empties the log.
 func (w *writer) wait() bool {
-	var idle <-chan time.Time
+	var quiet <-chan time.Time
 	if w.written {
-		timer := time.NewTimer(idleAfter)
+		timer := time.NewTimer(w.idle)
 		defer timer.Stop()
-		idle = timer.C
+		quiet = timer.C
 	}
 	for {
 		w.mu.Lock()
@@ -191,7 +192,7 @@ func (w *writer) wait() bool {
 		}
 		select {
 		case <-w.wake:
-		case <-idle:
+		case <-quiet:
 			w.emptyLog()
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"sync"
 	"testing"
 
@@ -152,6 +152,73 @@ func TestOutcomesInOneBatch(t *testing.T) {
 	}
 }
 
+// Entries that are refused after they have written take only themselves out of
+// the transaction, with all of it: also what the next one counts on.
+func TestRefusedInOneBatch(t *testing.T) {
+	j := mustOpen(t, newPath(t), Options{})
+	entry := func(run string, seq int64, n int, call string) *request {
+		e := drivenEntry(run, seq, n)
+		if call != "" {
+			e.Claim = claimOf("shared", call)
+		}
+		return newRequest(&appending{&e})
+	}
+	stopped := entry("c", 3, 1, "2")
+	entryOf(stopped).Head.State = journal.Stopped
+	stopped2 := entry("c", 3, 1, "3")
+	entryOf(stopped2).Head.State = journal.Stopped
+	cases := []struct {
+		request *request
+		want    kernel.Code
+	}{
+		{entry("a", 1, 2, "1"), ""},
+		{entry("b", 1, 2, "1"), kernel.CodeEffectRefused}, // opened, sealed, and undone
+		{entry("c", 1, 2, "2"), ""},
+		{stopped, kernel.CodeEffectRefused}, // its own, but once is once
+		{entry("a", 3, 1, "2"), kernel.CodeEffectRefused},
+		{entry("a", 3, 3, ""), ""}, // the number is still free
+		{entry("b", 1, 1, ""), ""}, // so is the name
+		{stopped2, ""},
+		{newRequest(&acquiring{run: "c", owner: "p2", now: startOf(), until: startOf().Add(1)}), kernel.CodeRunStopped},
+		{newRequest(&renewing{owner: "p1", runs: []string{"a", "b"}, until: startOf().Add(1)}), ""},
+	}
+	var batch []*request
+	for _, c := range cases {
+		batch = append(batch, c.request)
+	}
+	j.writer.stop() // the test is the writer now
+	j.writer.commit(batch)
+	for i, c := range cases {
+		if err := <-c.request.done; kernel.CodeOf(err) != c.want {
+			t.Errorf("request %d: %v, want the code %q", i, err, c.want)
+		}
+	}
+	if got := j.Stats(); got != (Stats{Appends: 5, Records: 9, Commits: 1}) {
+		t.Errorf("%+v", got)
+	}
+	wantRecords(t, j, "a", 5)
+	wantRecords(t, j, "b", 1)
+	wantRecords(t, j, "c", 3)
+	var sealed []string
+	var prev journal.Hash
+	seals, err := j.Seals(t.Context(), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range seals {
+		s := &seals[i]
+		if s.Seq != int64(i)+1 || s.Hash != s.Chain(prev) {
+			t.Errorf("seal %d of %s does not follow the one before", s.Seq, s.Run)
+		}
+		prev = s.Hash
+		sealed = append(sealed, fmt.Sprintf("%s %d", s.Run, s.Last))
+	}
+	if want := []string{"a 1", "c 1", "b 1", "c 3"}; !slices.Equal(sealed, want) {
+		t.Errorf("sealed %q, want %q", sealed, want)
+	}
+	wantWhole(t, j)
+}
+
 // An append that the file itself refuses takes only itself out of its batch.
 func TestOneBadAppend(t *testing.T) {
 	path := newPath(t)
@@ -230,52 +297,4 @@ func TestCancelledAnywhere(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-// The queries of lists use the indexes: no table is sorted or read whole.
-func TestListsUseIndexes(t *testing.T) {
-	j := mustOpen(t, newPath(t), Options{})
-	owner := &journal.Owner{Tenant: "t", User: "u"}
-	for _, c := range []struct {
-		query journal.Query
-		index string
-	}{
-		{journal.Query{}, "runs_by_start"},
-		{journal.Query{Tenant: "t"}, "runs_by_tenant"},
-		{journal.Query{User: "u"}, "runs_by_user"},
-		{journal.Query{Session: "s"}, "runs_by_session"},
-		{journal.Query{Tenant: "t", User: "u"}, "runs_by_owner"},
-		{journal.Query{State: journal.Stopped}, "runs_by_start"},
-		{journal.Query{State: journal.Waiting}, "runs_not_over"},
-		{journal.Query{State: journal.Running, Owner: owner}, "runs_not_over"},
-		{journal.Query{Signalled: true}, "runs_signalled"},
-		{journal.Query{Signalled: true, Owner: owner, State: journal.Waiting}, "runs_signalled"},
-		{journal.Query{Signalled: true, Session: "s"}, "runs_by_session"},
-		{journal.Query{Owner: owner}, "runs_by_owner"},
-		{journal.Query{Owner: owner, Tenant: "t", User: "u"}, "runs_by_owner"},
-		{journal.Query{Owner: owner, Session: "s"}, "runs_by_session"},
-		{journal.Query{Tenant: "t", User: "u", Session: "s", Limit: 5}, "runs_by_session"},
-	} {
-		s := selectHeads(&c.query)
-		rows, err := j.db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+s.of(headColumns, "runs"), s.args...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var plan strings.Builder
-		for rows.Next() {
-			var id, parent, unused int
-			var detail string
-			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintln(&plan, detail)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(plan.String(), "USING INDEX "+c.index+" ") && !strings.Contains(plan.String(), "USING INDEX "+c.index+"\n") ||
-			strings.Contains(plan.String(), "TEMP B-TREE") {
-			t.Errorf("%+v, want the index %s:\n%s", c.query, c.index, &plan)
-		}
-	}
 }
