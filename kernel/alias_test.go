@@ -55,6 +55,24 @@ func TestBranchesShareNothing(t *testing.T) {
 			[]string{"returned c2 error in_doubt"},
 		},
 		{
+			"a take-over",
+			[]string{"started", "prepared", "replied calls=[c1 read {} ; c2 pay {}]", "decided c1 allow read", "decided c2 ask once expires=1h", "begun c1"},
+			[]string{"resumed", "decided c1 allow read"},
+			[]string{"returned c1 ok", "resumed", "approved c2"},
+		},
+		{
+			"questions",
+			[]string{"started", "prepared", "replied calls=[c1 pay {} ; c2 pay {\"n\":2}]", "decided c1 ask once expires=1h on_expiry=escalate", "decided c2 ask once expires=2h"},
+			[]string{"fired approval cmd=7", "approved c2", "said"},
+			[]string{"refused c1", "fired approval cmd=9"},
+		},
+		{
+			"resolutions",
+			[]string{"started unknown=wait", "prepared", "replied calls=[c1 pay {} ; c2 read {}]", "decided c1 allow once", "decided c2 allow read", "begun c1", "resumed"},
+			[]string{"resolved c1 still_unknown"},
+			[]string{"resolved c1 landed result=ok"},
+		},
+		{
 			"evidence",
 			[]string{"started verify=each_turn", "prepared", "replied calls=[c1 read {}]", "decided c1 allow read", "begun c1", "returned c1 ok", "verified false evidence=e1,e2"},
 			[]string{"prepared", "replied text", "verified true evidence=e3"},

@@ -14,6 +14,7 @@ type auditedCall struct {
 	lost      int         // attempts that a take-over cut short
 	cut       bool        // the latest attempt was, and nobody has said what became of it
 	doubt     bool        // something may be there
+	landed    bool        // it is
 	spentIn   int         // take-overs when a yes was spent on it; -1: none was
 	asked     Seq         // the latest question about it
 }
@@ -52,6 +53,7 @@ func (a *auditor) run(c RunTool) {
 	if claim := a.claims[k.ledger]; claim != nil && !repeatable {
 		a.check(claim.state == string(DidNotHappen), "runs %s again, whose claim is %s", c.Call.ID, claim.state) // I6
 	}
+	a.check(!k.landed, "runs %s again, which has landed", c.Call.ID)
 	a.permitted(c, k)
 	reads := a.spec.Limits.LastTurn == LastTurnReads && a.turn == a.spec.Limits.Turns
 	a.check(!reads || c.Effect == Read, "an effect in the last turn")
@@ -74,6 +76,7 @@ func (a *auditor) returned(e CallReturned) {
 	c := a.calls[e.Call]
 	a.check(c.running == e.Cmd, "call %s returned without a start", e.Call)
 	c.running = 0
+	c.landed = e.Result.Disposition == Landed && c.class() != Read
 	c.doubt = c.doubt || c.class() != Read && e.Result.Disposition != DidNotHappen
 }
 

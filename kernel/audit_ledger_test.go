@@ -63,6 +63,10 @@ func (a *auditor) ledgerAgrees() {
 		runs := k.running != 0 && k.ledger == id
 		a.check(runs == (c.state == claimRunning), "effect %s is %s, and its call runs: %t", id, c.state, runs)
 	}
+	if e, ok := a.event.(Reconciled); ok && e.Found != PresenceUnknown {
+		c := a.claims[a.calls[e.Call].ledger]
+		a.check(c == nil || c.state != string(InDoubt), "the effect of %s is found to be %s, and is in doubt", e.Call, e.Found)
+	}
 }
 
 // auditedAsk is a question to people.

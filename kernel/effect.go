@@ -70,7 +70,6 @@ func (m *machine) onClaimRefused(e ClaimRefused) error {
 		return err
 	}
 	c := m.call(i)
-	c.Attempt--
 	c.Cmd = 0
 	if e.Why == ClaimApproval {
 		c.Approved = false // there is nothing to give up

@@ -26,11 +26,16 @@ func TestEventRoundTripWithoutAField(t *testing.T) {
 	}
 }
 
-// fieldPaths are the fields of a struct and of the structs in it.
+// fieldPaths are the fields of a struct and of the structs in it, or at the end
+// of its pointers.
 func fieldPaths(typ reflect.Type) (paths [][]int) {
 	for i := range typ.NumField() {
 		paths = append(paths, []int{i})
-		if f := typ.Field(i).Type; f.Kind() == reflect.Struct {
+		f := typ.Field(i).Type
+		if f.Kind() == reflect.Pointer {
+			f = f.Elem()
+		}
+		if f.Kind() == reflect.Struct {
 			for _, rest := range fieldPaths(f) {
 				paths = append(paths, append([]int{i}, rest...))
 			}

@@ -10,13 +10,17 @@ import (
 // or disagree with the second implementation; and a run is its events.
 func FuzzStep(f *testing.F) {
 	f.Add([]byte{})
-	for seed := range uint64(20) {
-		r := seeded(seed)
-		data := make([]byte, 300)
-		for i := range data {
-			data[i] = byte(r.pick(256))
+	met := map[string]bool{}
+	for seed := range uint64(700) { // one walk for each thing that walks meet
+		r := &recorder{chooser: seeded(seed)}
+		fresh := false
+		for _, what := range takeWalk(r, true, 100).met() {
+			fresh = fresh || !met[what]
+			met[what] = true
 		}
-		f.Add(data)
+		if fresh {
+			f.Add(r.data)
+		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		w := takeWalk(&bytesChooser{data}, true, 100)

@@ -155,12 +155,9 @@ func (r *ResultFacts) validateFound() error {
 func (m *machine) absent(c *CallState) {
 	c.Cmd = 0
 	c.Tried = DidNotHappen
-	switch {
-	case m.Phase == PhaseDraining:
-		c.Stage = StageReady // its answer is that of a call that failed without effect
-	case c.Interrupted < maxInterrupted:
+	if c.Interrupted < maxInterrupted {
 		c.Stage = StageReady
-	default:
+	} else {
 		answer(c, LinkHarness, "Interrupted: the process ended while this call ran"+c.times()+"; it had no effect.")
 	}
 }

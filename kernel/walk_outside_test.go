@@ -4,11 +4,20 @@ import "slices"
 
 // maxWishes bounds what comes from outside to a fair walk: each may send it
 // round once more.
-const maxWishes = 6
+const maxWishes = 8
+
+// delicate reports whether something has begun outside whose loss means
+// something.
+func (w *walker) delicate() bool {
+	return len(w.begun) > 0 && slices.ContainsFunc(w.out, func(c Command) bool {
+		n, _ := commandKey(c)
+		return w.begun[n]
+	}) || slices.ContainsFunc(w.out, func(c Command) bool { _, ok := c.(Reconcile); return ok })
+}
 
 // wish is what may come from outside at any time, and ends no run.
 func (w *walker) wish() Event {
-	switch w.choose.pick(4) {
+	switch w.choose.pick(6) {
 	case 0:
 		return UserSaid{At: w.now, By: w.text(), Size: w.choose.pick(100)}
 	case 1:
@@ -106,8 +115,8 @@ func (w *walker) finding(call, effect string) Event {
 	if e.As == FoundLanded && chance(w.choose, 60) || w.hostile && chance(w.choose, 5) {
 		e.Result = w.found(w.hostile)
 	}
-	if w.hostile && chance(w.choose, 5) {
-		e.As, e.Effect = Finding(w.text()), w.text()
+	if w.hostile && chance(w.choose, 15) {
+		e.As, e.Effect = oneOf(w.choose, e.As, Finding(w.text())), w.text()
 	}
 	return e
 }

@@ -35,6 +35,19 @@ func (b *bytesChooser) pick(n int) int {
 	return v % n
 }
 
+// recorder notes the choices of another chooser, for a bytesChooser to make
+// again.
+type recorder struct {
+	chooser
+	data []byte
+}
+
+func (r *recorder) pick(n int) int {
+	v := r.chooser.pick(min(n, 256))
+	r.data = append(r.data, byte(v))
+	return v
+}
+
 // walker drives one run by its commands alone: it knows what is out because it
 // saw it leave, never from the state.
 type walker struct {
@@ -50,6 +63,7 @@ type walker struct {
 	begun  map[Seq]bool
 	timer  Seq // the deadline's
 	active bool
+	cut    int                    // behind so many events the run is taken over; 0: not
 	ledger map[string]Disposition // what the journal has of each effect that was settled
 	wishes int                    // what came from outside so far
 }
@@ -97,16 +111,19 @@ func (w *walker) next() (Event, bool) {
 	if !w.active {
 		return RunStarted{At: w.now, Spec: w.spec}, true
 	}
+	if len(w.past) == w.cut {
+		return Resumed{At: w.now}, true
+	}
 	if chance(w.choose, 10) {
 		w.now += Time(oneOf(w.choose, time.Millisecond, time.Second, time.Second, 10*time.Second))
 	}
-	if w.hostile && chance(w.choose, pickInt(w.rare(), 20, 1)) {
+	if w.hostile && chance(w.choose, pickInt(w.rare(), 20, pickInt(w.delicate(), 4, 1))) {
 		return w.interrupt(), true
 	}
 	if w.hostile && chance(w.choose, 25) {
 		return w.garbage(), true
 	}
-	if (w.hostile || w.wishes < maxWishes) && chance(w.choose, 6) {
+	if (w.hostile || w.wishes < maxWishes) && chance(w.choose, pickInt(w.delicate(), 40, 3)) {
 		return w.wish(), true
 	}
 	if len(w.out) == 0 {
