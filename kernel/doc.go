@@ -32,12 +32,11 @@
 //     carries the command's number. It MUST drop an event that Step refuses
 //     with DUPLICATE_REPORT or RUN_STOPPED: a second delivery, or a reply that
 //     came too late.
-//  4. The driver MUST have CallStarted accepted and committed before the
-//     effect of a RunTool begins, and MUST NOT run the tool when it is not: a
-//     start is refused after an abort, and after the deadline.
-//     After a restart, the commands of the replayed events that no event
-//     reports are outstanding; a call that may have begun is handled by its
-//     effect class.
+//  4. The driver MUST have CallStarted accepted and committed, together with
+//     its claim in the ledger, before the effect of a RunTool begins, and MUST
+//     NOT run the tool when it is not: a start is refused after an abort, and
+//     after the deadline. A claim that the ledger does not give is reported as
+//     ClaimRefused instead.
 //  5. The driver MUST NOT let display, logging, tracing or an observer change
 //     an event.
 //  6. The driver MUST execute Commit commands in order and change the
@@ -45,11 +44,44 @@
 //  7. The driver MUST answer an Abort of a model request, of a started tool or
 //     of a lookup with that command's own report (ModelFailed, CallReturned,
 //     Reconciled), in bounded time. Aborts of anything else need no report.
+//  8. A driver that takes a run over from its journal MUST feed Resumed before
+//     anything else, and carry out what that orders and nothing that was
+//     ordered before: what was out elsewhere is lost with its reports, and a
+//     call that had begun goes by its effect class. What Resumed puts again has
+//     the number that it had.
+//  9. The driver MUST carry out Settle, AskHuman and CloseApproval, and spend
+//     the Approval of a RunTool with its CallStarted, in the transaction of the
+//     event that caused them; people see a question only after that.
+//
+// # What becomes of what was cut short
+//
+// A call that had begun when its process died, or whose tool cannot tell what
+// became of it, is one of these:
+//
+//	read          run again; it changes nothing
+//	idempotent    run again under the same key
+//	reconcilable  looked up: absent, it runs again; present, its result is
+//	              adopted; else as once
+//	once          never run again by itself. The model is told that it was
+//	              interrupted and may have taken effect, or, with
+//	              Spec.Unknown = wait, the run waits for an EffectResolved
+//
+// Before a call runs again policy is asked again, and a call whose run was lost
+// three times is not run any more. Meanwhile its claim is in doubt in the ledger,
+// which lets nothing equal begin.
+//
+// # Time that does not count
+//
+// While a run waits for people alone ([State.Waiting]) its deadline stands
+// still: it moves on by exactly the time that they took. All other time counts,
+// that of a dead process included.
 //
 // # Reading order
 //
 // state.go names the phases; step.go is the one switch; each sub-machine has
 // its own file: admit.go (a whole reply), recover.go (the request), decide.go
-// (calls of a turn, and what comes next), effect.go (what ran, and once),
-// budget.go, verify.go, cancel.go (every way to an early end).
+// (calls of a turn, and what comes next), approve.go (what people are asked),
+// effect.go (claims and starts), resume.go (take-overs, and effects in doubt),
+// wait.go (the pause of the deadline), budget.go, verify.go, cancel.go (every
+// way to an early end).
 package kernel
