@@ -158,8 +158,8 @@ func verifyCases() map[string]struct {
 	head := func(run string, change func(*journal.Head)) func(*stored) {
 		return func(s *stored) { change(s.head(run)) }
 	}
-	seal := func(i int, change func(*journal.Seal)) func(*stored) {
-		return func(s *stored) { change(&s.seals[i]) }
+	seal := func(change func(*journal.Seal)) func(*stored) { // of the third
+		return func(s *stored) { change(&s.seals[2]) }
 	}
 	const altered, missing, reordered = journal.FlawAltered, journal.FlawMissing, journal.FlawReordered
 	return map[string]c{
@@ -237,11 +237,11 @@ func verifyCases() map[string]struct {
 		"a seal dropped":             {func(s *stored) { s.seals = slices.Delete(s.seals, 1, 2) }, place{missing, "", 2, true}},
 		"seals in another order":     {func(s *stored) { s.seals[1], s.seals[3] = s.seals[3], s.seals[1] }, place{reordered, "", 2, true}},
 		"a seal twice":               {func(s *stored) { s.seals = slices.Insert(s.seals, 2, s.seals[1]) }, place{reordered, "", 3, true}},
-		"a seal's run":               {seal(2, func(s *journal.Seal) { s.Run = "run-2" }), place{altered, "run-2", 3, true}},
-		"a seal's record":            {seal(2, func(s *journal.Seal) { s.Last++ }), place{altered, "run-1", 3, true}},
-		"a seal's head":              {seal(2, func(s *journal.Seal) { s.Head[0] ^= 1 }), place{altered, "run-1", 3, true}},
-		"a seal's instant":           {seal(2, func(s *journal.Seal) { s.At = s.At.Add(1) }), place{altered, "run-1", 3, true}},
-		"a seal's hash":              {seal(2, func(s *journal.Seal) { s.Hash[31] ^= 1 }), place{altered, "run-1", 3, true}},
+		"a seal's run":               {seal(func(s *journal.Seal) { s.Run = "run-2" }), place{altered, "run-2", 3, true}},
+		"a seal's record":            {seal(func(s *journal.Seal) { s.Last++ }), place{altered, "run-1", 3, true}},
+		"a seal's head":              {seal(func(s *journal.Seal) { s.Head[0] ^= 1 }), place{altered, "run-1", 3, true}},
+		"a seal's instant":           {seal(func(s *journal.Seal) { s.At = s.At.Add(1) }), place{altered, "run-1", 3, true}},
+		"a seal's hash":              {seal(func(s *journal.Seal) { s.Hash[31] ^= 1 }), place{altered, "run-1", 3, true}},
 		"a third seal of a run": {func(s *stored) {
 			last := s.seals[4]
 			again := journal.Seal{Seq: 6, Run: last.Run, Last: 7, Head: last.Head, At: last.At}
