@@ -28,10 +28,11 @@ func checkClaim(h *Head, c *Claim) error {
 }
 
 // Rule decides on a claim. own is the effect of the same tenant, tool and key,
-// nil where there is none; others are effects of the same tenant and tool under
-// other keys: at least those with the same Request that are running, unknown, or
-// have landed within the claim's window, and for an exclusive claim all that
-// are unknown. The answer is nil for a claim that is given: see Claim.Claimed.
+// nil where there is none; others are effects of the same tenant and tool, own
+// among them or not: at least those with the same Request that are running,
+// unknown, or have landed within the claim's window, and for an exclusive claim
+// all that are unknown. The answer is nil for a claim that is given: see
+// Claim.Claimed.
 //
 // Of several reasons the gravest counts, and of several effects the one claimed
 // first, in whatever order they are given.
@@ -47,9 +48,6 @@ func Rule(c *Claim, run string, own *Effect, others []Effect) *Refusal {
 	reason := 0
 	for i := range others {
 		e := &others[i]
-		if own != nil && e.ID == own.ID {
-			continue
-		}
 		if r := against(c, e); r > reason || r > 0 && r == reason && earlier(e, worst) {
 			worst, reason = e, r
 		}

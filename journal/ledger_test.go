@@ -128,3 +128,18 @@ func TestRefusalHoldsNoContent(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// A resolution does not write into those of whoever else holds the effect.
+func TestFindKeepsItsArgument(t *testing.T) {
+	resolutions := make([]journal.Resolution, 0, 8)
+	e := journal.Effect{ID: "e", State: journal.EffectUnknown, Resolutions: resolutions}
+	for _, id := range []string{"1", "2"} {
+		r := journal.Resolution{ID: id, Effect: "e", As: kernel.FoundUnknown, Note: "looked", At: time.Unix(1, 0)}
+		if got, fresh, err := journal.Find(&e, &r); err != nil || !fresh || got.Resolutions[0].ID != id {
+			t.Errorf("%s: %+v, %v, %v", id, got.Resolutions, fresh, err)
+		}
+	}
+	if extra := resolutions[:1][0]; extra.ID != "" {
+		t.Errorf("a resolution was written behind the argument's: %+v", extra)
+	}
+}
