@@ -157,7 +157,7 @@ func (w *world) resolve(n int) {
 // the window.
 func TestAtMostOnce(t *testing.T) {
 	given := 0
-	for seed := range uint64(400) {
+	for seed := range uint64(150) {
 		w := &world{
 			t: t, random: rand.New(rand.NewPCG(seed, 3)), j: memory.New(), seq: map[string]int64{},
 			done: map[string]int{}, working: map[string]work{}, landed: map[string]time.Duration{},
@@ -189,7 +189,7 @@ func TestAtMostOnce(t *testing.T) {
 // appends nothing, in whatever order leases are taken, renewed, given back and
 // left to end.
 func TestOneDriver(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(150) {
 		random := rand.New(rand.NewPCG(seed, 4))
 		w := &world{t: t, random: random, j: memory.New(), seq: map[string]int64{}}
 		if err := w.append("r", func(*journal.Entry) {}); err != nil {
