@@ -75,6 +75,8 @@ func checkRecord(r *Record) error {
 
 func checkLease(e *Entry) error {
 	switch l := e.Lease; {
+	case e.Place < 0 || e.Place > 0 && (e.Records[0].Seq != 1 || e.Head.Session == ""):
+		return invalid("the place in a session is that of a new run which has one, from 1")
 	case l == nil && e.Release:
 		return invalid("an entry without a lease has none to give back")
 	case l != nil && (l.Owner == "" || l.Token < 1 || !storable(l.Until) || !storable(e.Now)):

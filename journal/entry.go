@@ -20,6 +20,11 @@ type Entry struct {
 	// Release gives the lease back with the entry. Needs one.
 	Release bool
 
+	// Place is the number of a new run among those of its session, from 1: it goes
+	// on from what the runs before it said, so that none may have come in between
+	// (see Overtaken). Of a first entry alone; 0: it does not matter.
+	Place int
+
 	Asked   []Approval   // new questions of this run, open: see Ask
 	Closed  []Close      // of approvals of this run: see End
 	Settled []Settlement // of claims of this run: see Settle

@@ -50,6 +50,20 @@ func SessionBusy(session, run string) error {
 	}
 }
 
+// Overtaken is the answer to the first entry of a run that was to have another
+// place in its session than the one behind the earlier runs that there are:
+// CONFLICT.
+func Overtaken(h *Head, place, earlier int) error {
+	if place == 0 || place == earlier+1 {
+		return nil
+	}
+	return &kernel.Error{
+		Code:    kernel.CodeConflict,
+		Message: fmt.Sprintf("session %q has %d runs: run %q cannot be number %d", h.Session, earlier, h.Run, place),
+		Hint:    "another run came in between: start this one again, so that it goes on from what that one said",
+	}
+}
+
 func invalid(message string) error {
 	return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: message}
 }

@@ -304,6 +304,9 @@ func (r *run) flush(ctx context.Context) error {
 		Release: parks || head.State == journal.Stopped || r.leaves(),
 		Asked:   b.asked, Closed: b.closed, Settled: b.settled, Claim: b.claim, Spent: b.spent, Applied: b.applied,
 	}
+	if b.records[0].Seq == 1 {
+		entry.Place = r.place
+	}
 	err := r.append(ctx, entry)
 	if err != nil && !r.landed(err, entry.Release) {
 		return err

@@ -196,7 +196,7 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 	}()
 	var prior []kernel.Message
 	if !fresh {
-		if prior, err = e.sessionHistory(ctx, &r.head); err != nil {
+		if prior, err = e.follow(ctx, r); err != nil {
 			return nil, err
 		}
 	}
@@ -205,6 +205,9 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 	}
 	r.lease = journal.Lease{Owner: e.owner, Token: 1}
 	first, err := r.start(ctx)
+	if kernel.CodeOf(err) == kernel.CodeLeaseLost {
+		err = &kernel.Error{Code: kernel.CodeConflict, Message: "a run with this id is there already", Err: err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -255,21 +258,45 @@ func (e *Engine) live(id string) *run {
 	return e.runs[id]
 }
 
-// sessionHistory is what the session's runs before h left, oldest first. A
-// session belongs to one tenant and user: the same id under another identity is
-// another session.
-func (e *Engine) sessionHistory(ctx context.Context, h *journal.Head) ([]kernel.Message, error) {
+// follow gives a new run its place in its session, and returns what the runs
+// before it left. None of them may be under way, since it would say more.
+func (e *Engine) follow(ctx context.Context, r *run) ([]kernel.Message, error) {
+	earlier, err := e.earlier(ctx, &r.head)
+	if err != nil {
+		return nil, err
+	}
+	r.place = len(earlier) + 1
+	if len(earlier) > 0 {
+		last := &earlier[len(earlier)-1]
+		if last.State != journal.Stopped {
+			return nil, journal.SessionBusy(last.Session, last.Run)
+		}
+		if !r.head.StartedAt.After(last.StartedAt) { // the clock was set back
+			r.head.StartedAt = last.StartedAt.Add(1)
+		}
+	}
+	return e.history(ctx, earlier)
+}
+
+// earlier are the session's runs before h, oldest first. A session belongs to
+// one tenant and user: the same id under another identity is another session.
+func (e *Engine) earlier(ctx context.Context, h *journal.Head) ([]journal.Head, error) {
 	owner := h.Owner()
 	heads, err := e.journal.Heads(ctx, journal.Query{Owner: &owner, Session: h.Session})
-	if err != nil || len(heads) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	slices.Reverse(heads)
+	if i := slices.IndexFunc(heads, func(other journal.Head) bool { return other.Run == h.Run }); i >= 0 {
+		heads = heads[:i]
+	}
+	return heads, nil
+}
+
+// history is what the runs of a session left.
+func (e *Engine) history(ctx context.Context, runs []journal.Head) ([]kernel.Message, error) {
 	var prior []kernel.Message
-	for _, earlier := range heads {
-		if earlier.Run == h.Run {
-			break
-		}
+	for _, earlier := range runs {
 		replay := engine.NewReplay(earlier.Run, prior)
 		if err := replay.Read(ctx, e.journal); err != nil {
 			return nil, err

@@ -268,7 +268,11 @@ func (e *Engine) goOnWith(ctx context.Context, stored *engine.Stored, lease jour
 	if err != nil {
 		return err
 	}
-	prior, err := e.sessionHistory(ctx, &stored.Head)
+	earlier, err := e.earlier(ctx, &stored.Head)
+	if err != nil {
+		return err
+	}
+	prior, err := e.history(ctx, earlier)
 	if err != nil {
 		return err
 	}

@@ -75,6 +75,7 @@ func entryTests() map[string]func(*testing.T, journal.Journal) {
 		"signals: many at once":                 testSendRace,
 		"sessions are serial":                   testSession,
 		"sessions: one of many opens":           testSessionRace,
+		"sessions: no run is overtaken":         testSessionOvertaken,
 		"approvals: as they were asked":         testAsk,
 		"approvals: refused questions":          testAskInvalid,
 		"approvals: closed":                     testCloseApproval,

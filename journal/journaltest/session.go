@@ -43,6 +43,33 @@ func testSession(t *testing.T, j journal.Journal) {
 	inSession("fourth", "acme", "alice", "talk").must(nothing)
 }
 
+// A run that was to go on from what others said is not begun when there are
+// more of them by now.
+func testSessionOvertaken(t *testing.T, j journal.Journal) {
+	place := func(n int) func(*journal.Entry) {
+		return func(e *journal.Entry) { e.Place = n }
+	}
+	in := func(run string) *driver {
+		h := headOf(run)
+		h.Session = "talk"
+		return &driver{t: t, j: j, head: h}
+	}
+	late := in("late")
+	_ = late.refused(kernel.CodeConflict, place(2)) // there is none before it
+	first := in("first")
+	first.must(place(1))
+	_ = late.refused(kernel.CodeConflict, place(2)) // the first one has not stopped
+	first.stop()
+	_ = late.refused(kernel.CodeConflict, place(1))
+	late.must(place(2))
+	_ = late.refused(kernel.CodeInvalidArgument, place(2)) // it has begun
+	late.stop()
+	in("anywhere").must(place(0))
+	lone := headOf("lone")
+	lone.Session = ""
+	_ = (&driver{t: t, j: j, head: lone}).refused(kernel.CodeInvalidArgument, place(1))
+}
+
 func testSessionRace(t *testing.T, j journal.Journal) {
 	const runs = 8
 	for round := range 5 {

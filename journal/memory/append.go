@@ -46,7 +46,7 @@ func (p *plan) decide() error {
 		return err
 	}
 	if p.run == nil {
-		if err := p.j.checkSession(&p.entry.Head); err != nil {
+		if err := p.j.checkSession(p.entry); err != nil {
 			return err
 		}
 	}
@@ -58,8 +58,10 @@ func (p *plan) decide() error {
 	return nil
 }
 
-// checkSession refuses a new run of a session whose last one has not stopped.
-func (j *Journal) checkSession(h *journal.Head) error {
+// checkSession refuses a new run of a session whose last one has not stopped,
+// and one that another run has overtaken.
+func (j *Journal) checkSession(e *journal.Entry) error {
+	h := &e.Head
 	if h.Session == "" {
 		return nil
 	}
@@ -67,7 +69,7 @@ func (j *Journal) checkSession(h *journal.Head) error {
 	if n := len(earlier); n > 0 && earlier[n-1].head.State != journal.Stopped {
 		return journal.SessionBusy(h.Session, earlier[n-1].head.Run)
 	}
-	return nil
+	return journal.Overtaken(h, e.Place, len(earlier))
 }
 
 func (p *plan) commit() {

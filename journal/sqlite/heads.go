@@ -15,6 +15,7 @@ const (
 	moveInto = `UPDATE runs SET stop = ?, verified = ?, turns = ?, question = ?, updated_at = ?, waiting_for = ?, approval = ?,
 		last_seq = ?, hash = ?, lease_owner = ?, lease_token = ?, lease_until = ?, state = ?, due = ?` + stands
 
+	countSession    = `SELECT count(*) FROM runs WHERE tenant = ? AND user = ? AND session = ?`
 	selectUnstopped = `SELECT run FROM runs WHERE tenant = ? AND user = ? AND session = ? AND state <> 'stopped' ORDER BY run LIMIT 1`
 )
 
@@ -66,6 +67,13 @@ func (t *tx) mayOpen(e *journal.Entry) (journal.Lease, error) {
 	other, err := one(t, scanText, selectUnstopped, h.Tenant, h.User, h.Session)
 	if err == nil && other != nil {
 		err = journal.SessionBusy(h.Session, *other)
+	}
+	if err != nil || e.Place == 0 {
+		return lease, err
+	}
+	earlier, err := one(t, scanInt, countSession, h.Tenant, h.User, h.Session)
+	if err == nil {
+		err = journal.Overtaken(h, e.Place, *earlier)
 	}
 	return lease, err
 }

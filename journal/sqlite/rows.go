@@ -177,4 +177,6 @@ func sealRow(s *journal.Seal) []any {
 	return []any{s.Seq, s.Run, s.Last, s.Head[:], s.At.UnixNano(), s.Hash[:]}
 }
 
+func scanInt(row scanner) (n int, err error) { return n, row.Scan(&n) }
+
 func scanText(row scanner) (s string, err error) { return s, row.Scan(&s) }
