@@ -1,0 +1,59 @@
+package sim
+
+import (
+	"bytes"
+
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// end looks at everything once more, when nothing happens any more.
+func (w *watch) end() {
+	for _, r := range w.begun {
+		w.reread(r)
+	}
+	for _, id := range w.claimed {
+		w.checkRow(w.ledger[id])
+	}
+	for _, id := range w.asked {
+		w.checkVotes(id)
+	}
+	w.checkChain()
+}
+
+// reread compares a run as it reads from the journal with the one that was
+// watched.
+func (w *watch) reread(r *shadow) {
+	run, err := engine.Load(background(), w.base, r.plan.id)
+	if err != nil {
+		w.failf("replay", "%s cannot be read: %v", r.plan.id, err)
+		return
+	}
+	got, err1 := kernel.EncodeState(run.State)
+	want, err2 := kernel.EncodeState(r.replay.State)
+	if err1 != nil || err2 != nil || !bytes.Equal(got, want) {
+		w.failf("replay", "%s reads as %s, and was watched as %s", r.plan.id, got, want)
+	}
+}
+
+// checkChain verifies the chains, which must be those of what was appended.
+func (w *watch) checkChain() {
+	report, err := journal.VerifyAll(background(), w.reader(), nil)
+	switch {
+	case err != nil:
+		w.failf("chain", "the chains cannot be verified: %v", err)
+	case report.Flaw != nil:
+		w.failf("chain", "%s", report.Flaw)
+	case report.Runs != int64(len(w.begun)) || report.Records != int64(w.records):
+		w.failf("chain", "%d runs and %d records are chained, and %d and %d were appended", report.Runs, report.Records, len(w.begun), w.records)
+	}
+	for _, r := range w.begun {
+		if head, err := w.reader().Head(background(), r.plan.id); err != nil || head.Hash != r.hash {
+			w.failf("chain", "the head of %s is %s, and its records come to %s (%v)", r.plan.id, head.Hash, r.hash, err)
+		}
+	}
+}
+
+// reader is the journal for whoever verifies it.
+func (w *watch) reader() journal.Reader { return w.base }
