@@ -37,11 +37,9 @@ func (x *Execution) panicked(what string, p any) error {
 // goroutine, or not return. lost reports in its place, on another goroutine or
 // as the last thing of this one; a report that comes after all is then late.
 func (x *Execution) foreign(ctx context.Context, what string, lost func(), call func() error) (err error) {
-	stop := afterGrace(ctx, x.Grace, func() {
-		x.Log.Warn("foreign code abandoned", "run", x.Run, "in", what)
-		lost()
-	})
-	defer stop()
+	late := lateness{x: x, what: what, lost: lost}
+	late.watch(ctx)
+	defer late.end()
 	whole := false
 	defer func() {
 		switch p := recover(); {
@@ -57,37 +55,42 @@ func (x *Execution) foreign(ctx context.Context, what string, lost func(), call 
 	return err
 }
 
-// afterGrace calls late when ctx has ended for as long as the grace, unless it
-// is stopped before.
-func afterGrace(ctx context.Context, grace time.Duration, late func()) (stop func()) {
-	if ctx.Done() == nil { // it has no end
-		return func() {}
-	}
-	w := &lateness{grace: grace, late: late}
-	w.unwatch = context.AfterFunc(ctx, w.begin)
-	return w.end
-}
-
-// lateness is the grace of code whose context may end.
+// lateness gives up on code that has not returned when its context has ended
+// for as long as the grace.
 type lateness struct {
-	grace   time.Duration
-	late    func()
-	unwatch func() bool
+	x    *Execution
+	what string
+	lost func()
 
+	unwatch func() bool // nil: the context has no end
 	mu      sync.Mutex
 	timer   *time.Timer // nil: it has not ended
 	stopped bool
+}
+
+func (w *lateness) watch(ctx context.Context) {
+	if ctx.Done() != nil {
+		w.unwatch = context.AfterFunc(ctx, w.begin)
+	}
 }
 
 func (w *lateness) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.stopped {
-		w.timer = time.AfterFunc(w.grace, w.late)
+		w.timer = time.AfterFunc(w.x.Grace, w.giveUp)
 	}
 }
 
+func (w *lateness) giveUp() {
+	w.x.Log.Warn("foreign code abandoned", "run", w.x.Run, "in", w.what)
+	w.lost()
+}
+
 func (w *lateness) end() {
+	if w.unwatch == nil {
+		return
+	}
 	w.unwatch()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,8 +8,10 @@ import (
 
 // AppendString appends s as a JSON string of the codec: with the shortest
 // escapes, and U+FFFD for each byte that is no UTF-8.
-func AppendString(b []byte, s string) []byte {
-	s = repair(s)
+func AppendString(b []byte, s string) []byte { return AppendValid(b, repair(s)) }
+
+// AppendValid is AppendString of what is valid UTF-8.
+func AppendValid(b []byte, s string) []byte {
 	// Room for the escapes that texts have, and for a little that may follow.
 	escapes := strings.Count(s, `"`) + strings.Count(s, `\`) + strings.Count(s, "\n")
 	return appendString(slices.Grow(b, len(s)+escapes+64), s)

@@ -1,8 +1,8 @@
 package prompt
 
 import (
+	"math/bits"
 	"strings"
-	"unicode/utf8"
 )
 
 // System builds the instructions of a request: the agent's own, and what holds
@@ -24,11 +24,15 @@ func System(instructions string, tools []string) string {
 // four bytes of ASCII and for two bytes of anything else, rounded up. It is
 // meant to be high: text of 600 Chinese characters counts as 900 tokens.
 func EstimateTokens[T string | []byte](text T) int64 {
-	other := 0
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			other++
-		}
+	const beyondASCII = 0x80
+	other, i := 0, 0
+	for ; i+8 <= len(text); i += 8 {
+		eight := uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
+			uint64(text[i+4])<<32 | uint64(text[i+5])<<40 | uint64(text[i+6])<<48 | uint64(text[i+7])<<56
+		other += bits.OnesCount64(eight & (0x0101010101010101 * beyondASCII))
+	}
+	for ; i < len(text); i++ {
+		other += int(text[i]) / beyondASCII
 	}
 	return int64(len(text)-other+3)/4 + int64(other+1)/2
 }

@@ -58,7 +58,7 @@ func TestConcurrentPosts(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				got, err := x.ReadAll()
+				got, err := x.ReadAll(nil)
 				x.Close()
 				if want := fmt.Sprintf("%d %c true", size, letter); err != nil || string(got) != want {
 					t.Errorf("%q, %v, want %q", got, err, want)

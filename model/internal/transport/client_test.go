@@ -64,7 +64,7 @@ func post(ctx context.Context, c *Client, timeout time.Duration) ([]byte, *model
 		return nil, e
 	}
 	defer x.Close()
-	data, err := x.ReadAll()
+	data, err := x.ReadAll(nil)
 	if err != nil {
 		return data, x.Failure(err)
 	}
@@ -115,7 +115,7 @@ func TestPostSendsLongBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := x.ReadAll()
+		got, err := x.ReadAll(nil)
 		x.Close()
 		if want := fmt.Sprintf("%d %x", size, sha256.Sum256(whole)); err != nil || string(got) != want {
 			t.Errorf("%d bytes arrived as %s, %v", size, got, err)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -22,6 +23,8 @@ type Endpoint struct {
 	// What knows the key is behind functions, which no print looks into.
 	post func(ctx context.Context, pieces Pieces, timeout time.Duration) (*Exchange, error)
 	idle func() // drops idle connections; nil where the HTTP client is the caller's
+
+	buffers sync.Pool // of *[]byte, for plain answers
 }
 
 // Connect returns the endpoint that s describes, which passed Check. It
@@ -70,7 +73,8 @@ func (e *Endpoint) Close() {
 
 // Assembly is a reply on its way, as one wire reads it.
 type Assembly interface {
-	// ReadStream reads a streamed answer to its end, ReadPlain a whole one.
+	// ReadStream reads a streamed answer to its end, ReadPlain a whole one,
+	// whose memory it does not keep.
 	ReadStream(r io.Reader) error
 	ReadPlain(data []byte) error
 	// Usage returns what was reported so far, or nil.
@@ -103,9 +107,20 @@ func (e *Endpoint) read(x *Exchange, a Assembly) error {
 	if x.Format == FormatEvents || x.Format == FormatUnknown && e.Stream {
 		return a.ReadStream(x)
 	}
-	data, err := x.ReadAll()
-	if err != nil {
-		return err
+	buffer, ok := e.buffers.Get().(*[]byte)
+	if !ok {
+		buffer = new([]byte)
 	}
-	return a.ReadPlain(data)
+	data, err := x.ReadAll(*buffer)
+	if err == nil {
+		err = a.ReadPlain(data)
+	}
+	if cap(data) <= maxKept {
+		*buffer = data
+		e.buffers.Put(buffer)
+	}
+	return err
 }
+
+// maxKept bounds the memory of an answer that serves for the next one.
+const maxKept = 64 << 10

@@ -84,10 +84,11 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAll returns the whole rest of the answer.
-func (x *Exchange) ReadAll() ([]byte, error) {
+// ReadAll returns the whole rest of the answer, in the memory of b if that is
+// enough.
+func (x *Exchange) ReadAll(b []byte) ([]byte, error) {
 	// Room for what is announced, within reason, and for seeing its end.
-	b := make([]byte, 0, min(max(x.length, 0), maxAhead)+minRead)
+	b = slices.Grow(b[:0], int(min(max(x.length, 0), maxAhead))+minRead)
 	for {
 		n, err := x.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]

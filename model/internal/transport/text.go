@@ -72,7 +72,7 @@ func AppendString(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = string(ValidUTF8([]byte(s)))
 	}
-	return kernel.AppendString(dst, s)
+	return kernel.AppendValid(dst, s)
 }
 
 // PairSurrogates returns JSON text with each escape of a lone surrogate
