@@ -1,4 +1,28 @@
-// Package journal is the append-only record of runs.
+// Package journal is the append-only record of runs, with the ledger of their
+// effects, the approvals and signals of people, and the leases under which runs
+// are driven.
+//
+// What may be written is decided by pure functions of what is stored (Follow,
+// Rule, Settle, Find, Ask, End, Spend, Count, Take), which every implementation
+// asks inside its transaction.
+//
+// # What verification proves
+//
+// Each record is hashed together with the record before it, the first one with
+// whose run it is; each run that opens or stops is hashed into one chain over
+// all runs. So nobody changes, drops, adds or moves a record or a run, or gives a
+// run to another owner, and leaves the rest as it was, without Verify or
+// VerifyAll naming the place.
+//
+// It proves nothing against someone who rewrites the journal from some place on
+// together with all hashes that follow. Such a journal contradicts a head that was
+// taken before (LastSeal) and kept where the writer of the journal cannot reach
+// it, and only what lies before that head is held to it. The tail of a run that
+// has not stopped is held by the run's own head alone, until its stop is sealed.
+//
+// The ledger, approvals, signals and leases are not chained, nor is the rest of a
+// head (its state but for the stop, its question, its counts, what it waits for).
+// What they say came with an event, and the events are chained.
 package journal
 
 import (
@@ -7,9 +31,7 @@ import (
 )
 
 // Journal keeps runs. Implementations are safe for concurrent use, and give
-// back exactly the bytes and instants that they were given. What can stand
-// against a write is decided by the pure functions of this package, which every
-// implementation asks inside its transaction.
+// back exactly the bytes and instants that they were given.
 //
 // Any failure that a method does not name is LOCAL_STORAGE, or the context's
 // error.

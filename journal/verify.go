@@ -8,23 +8,6 @@ import (
 	"slices"
 )
 
-// What verification proves, and what it does not.
-//
-// Each record is hashed together with the record before it, the first one with
-// whose run it is; each run that opens or stops is hashed into one chain over
-// all runs. So nobody changes, drops, adds or moves a record, a run or its owner
-// and leaves the rest as it was, without Verify or VerifyAll naming the place.
-//
-// It proves nothing against someone who rewrites the journal from some place on
-// with all hashes that follow. Such a journal contradicts a head that was taken
-// before (LastSeal) and kept where the writer of the journal cannot reach it;
-// only what lies before that head is held to it. The tail of a run that has not
-// stopped is held by its own head alone, until its stop is sealed.
-//
-// Ledger, approvals and signals are not chained, nor are the texts of a head
-// (its question, what it waits for). What they say came with an event, and the
-// events are chained.
-
 // FlawKind says what is wrong with a journal.
 type FlawKind string
 

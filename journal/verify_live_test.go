@@ -188,4 +188,3 @@ func TestVerifyCannotRead(t *testing.T) {
 		})
 	}
 }
-

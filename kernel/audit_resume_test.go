@@ -102,11 +102,13 @@ func (a *auditor) nothingForgotten() {
 	a.again = nil
 }
 
-// outAgrees checks that the calls of the state wait for what is out, and for
-// nothing else.
+// outAgrees checks that the calls of the state wait for what is out, and that
+// whatever is out is waited for.
 func (a *auditor) outAgrees(s *State) {
+	wanted := map[Seq]bool{s.Awaiting: true, s.DeadlineTimer: true}
 	for i := range s.Batch {
 		c := &s.Batch[i]
+		wanted[c.Cmd], wanted[c.Timer] = true, true
 		id := c.Call.ID
 		if i < s.Cursor {
 			a.check(c.Stage == StageAnswered && c.Cmd == 0, "call %s behind the cursor is %s", id, c.Stage)
@@ -117,7 +119,10 @@ func (a *auditor) outAgrees(s *State) {
 		a.check(waits == (c.Cmd != 0) || s.Phase == PhaseDraining, "call %s is %s, and waits for command %d", id, c.Stage, c.Cmd)
 		first := i == s.Cursor
 		a.check(first || !c.begun() && c.Stage != StageStarting && c.Stage != StageUnresolved && c.Stage != StageRetrying, "call %s is %s out of turn", id, c.Stage)
-		a.check(!first || c.Stage != StageReady && c.Stage != StageAnswered || s.Phase == PhaseStopped, "call %s is %s, and nothing is done", id, c.Stage)
+		a.check(!first || c.Stage != StageReady && c.Stage != StageAnswered, "call %s is %s, and nothing is done", id, c.Stage)
+	}
+	for cmd, c := range a.open {
+		a.check(wanted[cmd] || s.Phase == PhaseStopped, "%s is out, and not wanted", DescribeCommand(c))
 	}
 }
 

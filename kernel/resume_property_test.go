@@ -9,7 +9,7 @@ import (
 // the run is cut, it still comes to one stop, with each call answered once. What
 // the auditor checks besides holds through the cut.
 func TestTakenOverAnywhere(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(100) {
 		whole := takeWalk(seeded(seed), false, 2000)
 		whole.failWith(t)
 		for cut := 1; cut < len(whole.events); cut++ {

@@ -101,7 +101,7 @@ func sameKeyCases() []ledgerCase {
 	}
 }
 
-// Rows 70 and 46, case 32: what a key that is known means.
+// Row 70 and case 32: what a key that is known means.
 func testSameKey(t *testing.T, j journal.Journal) {
 	for i, c := range sameKeyCases() {
 		t.Run(c.name, func(t *testing.T) {

@@ -51,7 +51,8 @@ func (b *busy) full(e *journal.Entry) {
 	e.Claim, e.Spent, e.Applied = &c, "granted", []int64{1, 2}
 }
 
-// One part of an entry that does not stand takes all the others with it.
+// Row 48: an entry is one transaction. One part that does not stand takes all
+// the others with it.
 func testAllParts(t *testing.T, j journal.Journal) {
 	b := busyRun(t, j)
 	for name, c := range map[string]struct {
