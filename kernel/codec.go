@@ -51,45 +51,49 @@ func DecodeEvent(b []byte) (Event, error) {
 	if err := openEnvelope(b, &env, &env.V); err != nil {
 		return nil, err
 	}
-	switch env.Kind {
+	return decodeKind(env.Kind, env.Event)
+}
+
+func decodeKind(kind EventKind, b []byte) (Event, error) {
+	switch kind {
 	case KindRunStarted:
-		return decodeAs[RunStarted](env.Event)
+		return decodeAs[RunStarted](b)
 	case KindContextPrepared:
-		return decodeAs[ContextPrepared](env.Event)
+		return decodeAs[ContextPrepared](b)
 	case KindContextFailed:
-		return decodeAs[ContextFailed](env.Event)
+		return decodeAs[ContextFailed](b)
 	case KindModelReplied:
-		return decodeAs[ModelReplied](env.Event)
+		return decodeAs[ModelReplied](b)
 	case KindModelFailed:
-		return decodeAs[ModelFailed](env.Event)
+		return decodeAs[ModelFailed](b)
 	case KindCallDecided:
-		return decodeAs[CallDecided](env.Event)
+		return decodeAs[CallDecided](b)
 	case KindApprovalDecided:
-		return decodeAs[ApprovalDecided](env.Event)
+		return decodeAs[ApprovalDecided](b)
 	case KindCallStarted:
-		return decodeAs[CallStarted](env.Event)
+		return decodeAs[CallStarted](b)
 	case KindCallReturned:
-		return decodeAs[CallReturned](env.Event)
+		return decodeAs[CallReturned](b)
 	case KindVerified:
-		return decodeAs[Verified](env.Event)
+		return decodeAs[Verified](b)
 	case KindTimerFired:
-		return decodeAs[TimerFired](env.Event)
+		return decodeAs[TimerFired](b)
 	case KindResumed:
-		return decodeAs[Resumed](env.Event)
+		return decodeAs[Resumed](b)
 	case KindClaimRefused:
-		return decodeAs[ClaimRefused](env.Event)
+		return decodeAs[ClaimRefused](b)
 	case KindReconciled:
-		return decodeAs[Reconciled](env.Event)
+		return decodeAs[Reconciled](b)
 	case KindEffectResolved:
-		return decodeAs[EffectResolved](env.Event)
+		return decodeAs[EffectResolved](b)
 	case KindUserSaid:
-		return decodeAs[UserSaid](env.Event)
+		return decodeAs[UserSaid](b)
 	case KindCancelled:
-		return decodeAs[Cancelled](env.Event)
+		return decodeAs[Cancelled](b)
 	case KindHostFailed:
-		return decodeAs[HostFailed](env.Event)
+		return decodeAs[HostFailed](b)
 	}
-	return nil, invalid(fmt.Sprintf("event kind %.40q", env.Kind))
+	return nil, invalid(fmt.Sprintf("event kind %.40q", kind))
 }
 
 func decodeAs[E Event](b []byte) (Event, error) {

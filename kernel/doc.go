@@ -61,7 +61,7 @@
 //	read          run again; it changes nothing
 //	idempotent    run again under the same key
 //	reconcilable  looked up: absent, it runs again; present, its result is
-//	              adopted; else as once
+//	              adopted; else it is as unknown as the next
 //	once          never run again by itself. The model is told that it was
 //	              interrupted and may have taken effect, or, with
 //	              Spec.Unknown = wait, the run waits for an EffectResolved

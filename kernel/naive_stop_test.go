@@ -4,9 +4,9 @@ import "sort"
 
 // The naive files are a second implementation of the rules that are easy to get
 // subtly wrong. It was written from the design and from the comments of spec.go,
-// event.go and outcome.go, before its author had read the first one, and shares
-// no code with it: slow and plain. Where the two disagreed, the documents
-// decided.
+// event.go and outcome.go, before its author had read the first one (approvals,
+// losses and pauses: after), and shares no code with it: slow and plain. Where
+// the two disagreed, the documents decided.
 
 // naiveFacts is what holds at the end of a turn's calls.
 type naiveFacts struct {

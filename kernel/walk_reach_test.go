@@ -81,7 +81,7 @@ func metEvent(before *State, e Event, after *State) []string {
 	phase := string(before.Phase)
 	switch e := e.(type) {
 	case Resumed:
-		return append(metTakeOver(before, after), "resumed in "+phase)
+		return append(metTakeOver(before), "resumed in "+phase)
 	case TimerFired:
 		return []string{pick(e.Cmd == before.DeadlineTimer, "deadline in "+phase, "")}
 	case Cancelled, UserSaid:
@@ -116,7 +116,7 @@ func metEvent(before *State, e Event, after *State) []string {
 }
 
 // metTakeOver names the stages of the calls that a take-over found.
-func metTakeOver(before, after *State) (all []string) {
+func metTakeOver(before *State) (all []string) {
 	for i := before.Cursor; i < len(before.Batch); i++ {
 		c := &before.Batch[i]
 		what := "resumed " + string(c.Stage) + " "
