@@ -39,9 +39,6 @@ type waits struct {
 }
 
 func waitsOf(h *journal.Head) waits {
-	if h.State != journal.Waiting {
-		return waits{}
-	}
 	return waits{WaitingFor: h.WaitingFor, Approval: h.Approval, DueAt: orNull(h.Due)}
 }
 
@@ -59,7 +56,7 @@ type tokens struct {
 func newReport(r *engine.Run) report {
 	o := standing(r)
 	out := report{
-		Run: r.Head.Run, Session: r.Head.Session, State: string(r.Head.State),
+		Run: r.Head.Run, Session: r.Head.Session, State: string(r.Head.State), waits: waitsOf(&r.Head),
 		Stop: string(o.Stop), Detail: o.Detail, Verified: string(o.Verified), Text: r.Answer,
 		Turns: o.Turns, Calls: &o.Calls, Requests: o.Requests,
 		Usage: tokens{
@@ -70,9 +67,7 @@ func newReport(r *engine.Run) report {
 		LastGood: string(o.LastGood), FirstBad: string(o.FirstBad),
 	}
 	if r.Outcome != nil {
-		out.State = string(journal.Stopped)
-	} else {
-		out.waits = waitsOf(&r.Head)
+		out.State, out.waits = string(journal.Stopped), waits{}
 	}
 	if o.Stop == kernel.StopHostError {
 		out.Calls = nil
