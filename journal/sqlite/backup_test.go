@@ -217,10 +217,14 @@ func TestCheckDamagedFile(t *testing.T) {
 	}
 }
 
+// wantWhole checks that nothing is wrong with the file, nor with its chains.
 func wantWhole(t *testing.T, j *Journal) {
 	t.Helper()
 	wrong, err := j.CheckFile(t.Context())
 	if diff := cmp.Diff([]string(nil), wrong); err != nil || diff != "" {
 		t.Errorf("CheckFile: %v (-want +got):\n%s", err, diff)
+	}
+	if report, err := journal.VerifyAll(t.Context(), j, nil); err != nil || report.Flaw != nil {
+		t.Errorf("VerifyAll: %v, %v", report.Flaw, err)
 	}
 }

@@ -87,6 +87,28 @@ func benchTurn(b *testing.B, runs int, claims bool) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
 }
 
+// BenchmarkReady asks which runs are ready while ten thousand wait for a
+// person, within time, and one of them has been told something.
+func BenchmarkReady(b *testing.B) {
+	j := mustOpen(b, newPath(b), Options{})
+	for n := range 10_000 {
+		head := headOf(benchRun(n))
+		head.State, head.WaitingFor, head.Due = journal.Waiting, "approval", startOf().Add(time.Hour)
+		o := &appending{&journal.Entry{Head: head, Records: recordsOf(1, 1)}}
+		if err := j.writer.enqueue(newRequest(o)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if _, err := j.Send(b.Context(), journal.Signal{ID: "s", Run: benchRun(77), Kind: journal.SignalCancel, At: startOf()}); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if ready, err := j.Ready(b.Context(), startOf(), 0); err != nil || len(ready) != 1 {
+			b.Fatal(len(ready), err)
+		}
+	}
+}
+
 func benchBareLoop(b *testing.B) {
 	path := newPath(b)
 	seedRuns(b, path)

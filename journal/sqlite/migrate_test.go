@@ -113,7 +113,16 @@ func TestMigrated(t *testing.T) {
 	oldBigFile(t, path)
 	j := mustOpen(t, path, Options{})
 	wantOld(t, j, 40)
+	wantWhole(t, j)
 	mustAppend(t, j, "new", 1, 2)
+	h, err := j.Head(t.Context(), oldRun(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Append(t.Context(), journal.Entry{Head: h, Records: recordsOf(h.LastSeq+1, 2)}); err != nil {
+		t.Fatal(err)
+	}
+	wantWhole(t, j)
 	closed(t, fresh)
 	want, got := schemaOf(t, fresh), schemaOf(t, path)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -271,6 +280,23 @@ func TestOldProcess(t *testing.T) {
 		t.Error("a process of the older version still writes")
 	}
 	wantMigrated(t, j)
+}
+
+// An old file that is locked for too long is left as it is, and migrated once
+// it is free.
+func TestMigrationLocked(t *testing.T) {
+	path := newPath(t)
+	oldFile(t, path)
+	_, conn := rawConn(t, path)
+	before := dump(t, conn)
+	mustExec(t, conn, "BEGIN IMMEDIATE")
+	_, err := Open(t.Context(), path, Options{BusyTimeout: time.Millisecond})
+	wantLocalStorage(t, err, path, "is locked by another program")
+	mustExec(t, conn, "ROLLBACK")
+	if diff := cmp.Diff(before, dump(t, conn)); diff != "" {
+		t.Errorf("the locked file was changed (-before +after):\n%s", diff)
+	}
+	wantMigrated(t, mustOpen(t, path, Options{}))
 }
 
 // A reader does not migrate.

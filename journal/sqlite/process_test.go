@@ -52,6 +52,7 @@ func TestKilledWriter(t *testing.T) {
 			}
 			wantRecords(t, j, run, h.LastSeq)
 		}
+		wantWhole(t, j)
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
