@@ -42,6 +42,7 @@ func tests() map[string]func(*testing.T, journal.Journal) {
 		"heads: order and limit":               testHeadsOrder,
 		"heads: filters":                       testHeadsFilters,
 		"heads: states":                        testHeadsState,
+		"heads: signalled":                     testHeadsSignalled,
 		"heads: two tenants":                   testHeadsOwner,
 		"unknown run":                          testUnknown,
 		"many runs at once":                    testManyRuns,

@@ -42,6 +42,49 @@ func testHeadsState(t *testing.T, j journal.Journal) {
 	}
 }
 
+// What was sent to a run is for whoever drives it, held or not, until it is
+// taken up or the run has stopped.
+func testHeadsSignalled(t *testing.T, j journal.Journal) {
+	alice := &journal.Owner{Tenant: "acme", User: "alice"}
+	want := func(q journal.Query, runs ...string) {
+		t.Helper()
+		q.Signalled = true
+		heads, err := j.Heads(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(runs, runsOf(heads)); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", q, diff)
+		}
+	}
+	want(journal.Query{})
+	start(t, j, "quiet")
+	told, stopped := start(t, j, "told"), start(t, j, "stopped")
+	for _, run := range []string{"told", "stopped", "held"} {
+		if run == "held" {
+			held(t, j, run)
+		}
+		send(t, j, say("s", run))
+	}
+	want(journal.Query{}, "told", "stopped", "held")
+	stopped.stop()
+	want(journal.Query{}, "told", "held")
+	want(journal.Query{Limit: 1}, "told")
+	want(journal.Query{Session: "session-told"}, "told")
+	want(journal.Query{Owner: alice, Session: "session-told"}, "told")
+	for _, q := range []journal.Query{
+		{Session: "session-stopped"}, {Owner: alice, Session: "session-stopped"}, {Owner: alice, Session: "session-quiet"},
+		{State: journal.Stopped}, {State: journal.Waiting}, {Owner: &journal.Owner{Tenant: "globex", User: "alice"}},
+	} {
+		want(q)
+	}
+	told.must(func(e *journal.Entry) { e.Head.State = journal.Waiting })
+	want(journal.Query{State: journal.Waiting}, "told")
+	want(journal.Query{State: journal.Running}, "held")
+	told.must(func(e *journal.Entry) { e.Applied = []int64{1} })
+	want(journal.Query{}, "held")
+}
+
 // ownedRuns starts a run of each of three owners; two have one user name.
 func ownedRuns(t *testing.T, j journal.Journal) []*driver {
 	t.Helper()

@@ -75,7 +75,7 @@ func (j *Journal) candidates(q *journal.Query) iter.Seq[*run] {
 	switch {
 	case q.Owner != nil && q.Session != "":
 		return slices.Values(j.sessions[session{q.Owner.Tenant, q.Owner.User, q.Session}])
-	case q.Signalled || q.State == journal.Running || q.State == journal.Waiting: // a run that has stopped takes up nothing
+	case q.Signalled || q.State == journal.Running || q.State == journal.Waiting:
 		return maps.Values(j.open)
 	}
 	return maps.Values(j.runs)
@@ -83,7 +83,8 @@ func (j *Journal) candidates(q *journal.Query) iter.Seq[*run] {
 
 func matches(q *journal.Query, h *journal.Head) bool {
 	return (q.Owner == nil || *q.Owner == h.Owner()) && passes(q.State, h.State) &&
-		passes(q.Tenant, h.Tenant) && passes(q.User, h.User) && passes(q.Session, h.Session) && (!q.Signalled || h.Pending > 0)
+		passes(q.Tenant, h.Tenant) && passes(q.User, h.User) && passes(q.Session, h.Session) &&
+		(!q.Signalled || h.State != journal.Stopped && h.Pending > 0)
 }
 
 func passes[T ~string](filter, have T) bool { return filter == "" || filter == have }
