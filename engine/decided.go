@@ -16,6 +16,9 @@ func Decided(at kernel.Time, a *journal.Approval, d *journal.Decision, approved 
 		By: kernel.Clip(strings.Join(d.By, ", "), 500), Reason: kernel.Clip(d.Reason, maxWords),
 		Digest: kernel.CallDigest(shown), Approval: a.ID,
 	}
+	if !a.Decided.IsZero() {
+		e.Given = kernel.Time(a.Decided.UnixNano())
+	}
 	if a.Hash != a.ContentHash() {
 		e.Digest = "" // someone has changed it
 	}
