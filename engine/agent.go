@@ -120,5 +120,10 @@ func (s *Start) Check() error {
 			return bad("the %s id is not printable text of at most 200 bytes", id.name)
 		}
 	}
+	for _, who := range []struct{ what, name string }{{"tenant", s.Tenant}, {"user", s.User}} {
+		if who.name != "" && !kernel.IsName(who.name) {
+			return bad("%.80q cannot name a %s: it has white space around it, or what does not show", who.name, who.what)
+		}
+	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/tool"
 )
 
 // Decided is the event of a decided approval. Its digest is of what was shown:
@@ -13,7 +14,7 @@ func Decided(at kernel.Time, a *journal.Approval, d *journal.Decision, approved 
 	shown := kernel.Call{Name: a.Tool, Arguments: string(a.Arguments)}
 	e := kernel.ApprovalDecided{
 		At: at, Cmd: d.Cmd, Call: d.Call, Approved: approved,
-		By: kernel.Clip(strings.Join(d.By, ", "), 500), Reason: kernel.Clip(d.Reason, maxWords),
+		By: kernel.Clip(strings.Join(d.By, ", "), 500), Reason: kernel.Clip(tool.Clean(d.Reason), maxWords),
 		Digest: kernel.CallDigest(shown), Approval: a.ID,
 	}
 	if !a.Decided.IsZero() {
@@ -29,7 +30,7 @@ func Decided(at kernel.Time, a *journal.Approval, d *journal.Decision, approved 
 func Resolved(at kernel.Time, f *journal.Effect, d *journal.Resolved, by string) (kernel.Event, Content) {
 	e := kernel.EffectResolved{
 		At: at, Call: d.Call, Effect: d.Effect, As: d.As, By: kernel.Clip(by, 200),
-		Note: kernel.Clip(d.Note, maxWords), Evidence: d.Evidence,
+		Note: kernel.Clip(tool.Clean(d.Note), maxWords), Evidence: d.Evidence,
 	}
 	if d.As != kernel.FoundLanded || len(f.Result) == 0 {
 		return e, Content{}

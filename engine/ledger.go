@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/tool"
 )
 
 // Claim is what the ledger is asked for before a call begins; nil for a read,
@@ -16,12 +17,11 @@ func (x *Execution) Claim(c *kernel.RunTool) *journal.Claim {
 	if c.Effect == kernel.Read {
 		return nil
 	}
-	request := kernel.RequestDigest(c.Call.Name, c.Call.Arguments)
 	claim := &journal.Claim{
 		Call: c.Call.ID, Tool: c.Call.Name,
 		Key:         ledgerKey(x.Run, c),
-		Fingerprint: digestParts(request, x.start.Tenant, x.start.User),
-		Request:     request,
+		Fingerprint: digestParts(kernel.RequestDigest(c.Call.Name, c.Call.Arguments), x.start.Tenant, x.start.User),
+		Request:     kernel.MeaningDigest(c.Call.Name, c.Call.Arguments),
 		Arguments:   []byte(c.Call.Arguments),
 		Class:       c.Effect,
 		Attempt:     c.Attempt,
@@ -86,10 +86,11 @@ func storedResult(e *journal.Effect) (Result, kernel.ResultFacts) {
 	return resolvedResult(e.Result)
 }
 
-// resolvedResult is what a person says that a call came to.
+// resolvedResult is what a person says that a call came to, made fit for a
+// model like any result.
 func resolvedResult(text []byte) (Result, kernel.ResultFacts) {
-	r := Result{Text: string(text)}
-	if len(text) == 0 {
+	r := Result{Text: tool.Clean(string(text))}
+	if r.Text == "" {
 		r.Text = "It took effect; what it returned is not known."
 	}
 	sum := sha256.Sum256([]byte(r.Text))

@@ -32,7 +32,8 @@ type Claim struct {
 	// key, or run and call. Not empty.
 	Key string
 	// Fingerprint is of tool, canonical arguments and identity: a key stands
-	// for one of it. Request is of tool and canonical arguments.
+	// for one of it. Request is of tool and of what the arguments mean, however
+	// they are spelled: see kernel.RequestDigest and kernel.MeaningDigest.
 	Fingerprint string
 	Request     string
 	Arguments   []byte // exact
@@ -97,7 +98,7 @@ type Resolution struct {
 	ID       string // of its delivery: the same one again changes nothing
 	Effect   string
 	As       kernel.Finding
-	By       string
+	By       string // a name (kernel.IsName), or empty
 	Note     string // why; not empty
 	Evidence string // SHA-256 of the evidence, in hex; empty: none
 	Result   []byte // what the call came to, when landed; nil: not known

@@ -204,6 +204,8 @@ func checkResolution(r *Resolution) error {
 	switch {
 	case r.ID == "" || r.Effect == "" || strings.TrimSpace(r.Note) == "":
 		return invalid("a resolution needs an id, an effect and a note that says why")
+	case r.By != "" && !kernel.IsName(r.By):
+		return invalid(fmt.Sprintf("%.80q is no name of who found out: it has white space around it, or what does not show", r.By))
 	case r.As != kernel.FoundLanded && r.As != kernel.FoundNoEffect && r.As != kernel.FoundUnknown:
 		return invalid(fmt.Sprintf("nothing is resolved as %.40q", r.As))
 	case r.Result != nil && r.As != kernel.FoundLanded:

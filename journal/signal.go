@@ -9,8 +9,9 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// MaxSignal is the largest payload of a signal, in bytes.
-const MaxSignal = 1 << 20
+// MaxSignal is the largest payload of a signal, in bytes: a text of 1 MiB fits
+// in it as JSON, whatever it holds.
+const MaxSignal = 6<<20 + 1<<10
 
 // SignalKind says what a signal wishes.
 type SignalKind string

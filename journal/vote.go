@@ -12,7 +12,7 @@ import (
 type Vote struct {
 	ID       string // of its delivery: the same one again changes nothing
 	Approval string
-	By       string // empty: no name was given
+	By       string // a name (kernel.IsName); empty: none was given
 	Approve  bool
 	Reason   string
 	Hash     string // what the person saw; empty: not compared
@@ -25,6 +25,9 @@ func CheckVote(v *Vote) error {
 	if v.ID == "" || v.Approval == "" {
 		return invalid("a vote needs an id and an approval")
 	}
+	if v.By != "" && !kernel.IsName(v.By) {
+		return invalid(fmt.Sprintf("%.80q is no name that somebody decides under: it has white space around it, or what does not show", v.By))
+	}
 	if !storable(v.At) {
 		return invalid("a vote needs an instant")
 	}
@@ -33,8 +36,9 @@ func CheckVote(v *Vote) error {
 
 // Count takes a vote and returns the approval as it stands then, with the vote
 // among its Votes if it counts. A vote that may not be given is refused, and
-// changes nothing: STALE_APPROVAL for other content, EXPIRED, ALREADY_DECIDED by
-// whom and when, FORBIDDEN for who may not decide, in this order.
+// changes nothing: STALE_APPROVAL for other content, also where the approval is
+// not any more what its hash says, EXPIRED, ALREADY_DECIDED by whom and when,
+// FORBIDDEN for who may not decide, in this order.
 //
 // One person has one vote: the same answer again changes nothing, and a yes can
 // be turned into a no until it is decided. One no refuses; a quorum of people
@@ -69,6 +73,12 @@ func countable(a *Approval, v *Vote) error {
 			Code:    kernel.CodeStaleApproval,
 			Message: "the hash is not that of approval " + a.ID,
 			Hint:    "look at it again with holdfast approvals show, and give the hash that it prints",
+		}
+	case a.Hash != a.ContentHash():
+		return &kernel.Error{
+			Code:    kernel.CodeStaleApproval,
+			Message: "approval " + a.ID + " was altered since it was asked: it is not what its hash says",
+			Hint:    "another program changed the journal: find out which; holdfast runs cancel ends the run",
 		}
 	case expired:
 		return &kernel.Error{

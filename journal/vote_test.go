@@ -104,6 +104,7 @@ func TestCountKeepsItsArgument(t *testing.T) {
 	votes := make([]journal.Vote, 1, 8)
 	votes[0] = journal.Vote{ID: "1", By: "bob", Approve: true}
 	a := journal.Approval{State: journal.ApprovalOpen, Votes: votes, Approvers: kernel.Approvers{Quorum: 3}}
+	a.Hash = a.ContentHash()
 	for _, by := range []string{"carol", "dan"} {
 		if got, err := journal.Count(a, journal.Vote{ID: by, By: by, Approve: true}); err != nil || got.Votes[1].By != by {
 			t.Errorf("%s: %+v, %v", by, got.Votes, err)
@@ -157,6 +158,7 @@ func TestContentHash(t *testing.T) {
 func TestAlreadyDecidedSays(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	a := journal.Approval{ID: "a", State: journal.ApprovalOpen}
+	a.Hash = a.ContentHash()
 	a, err := journal.Count(a, journal.Vote{ID: "1", Approve: true, Reason: "secret", At: at})
 	if err != nil {
 		t.Fatal(err)
@@ -173,5 +175,53 @@ func TestAlreadyDecidedSays(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("said (-want +got):\n%s", diff)
+	}
+}
+
+// What was altered since it was asked cannot be decided, whatever hash is given:
+// people would see one thing and decide another.
+func TestAlteredIsNotDecided(t *testing.T) {
+	asked := journal.Approval{ID: "a", Run: "r", Tool: "pay", Call: "c", Arguments: []byte(`{"n":1}`), State: journal.ApprovalOpen}
+	asked.Hash = asked.ContentHash()
+	for name, alter := range map[string]func(*journal.Approval){
+		"arguments": func(a *journal.Approval) { a.Arguments = []byte(`{"n":2}`) },
+		"tool":      func(a *journal.Approval) { a.Tool = "pay2" },
+		"call":      func(a *journal.Approval) { a.Call = "d" },
+		"tenant":    func(a *journal.Approval) { a.Tenant = "globex" },
+		"asker":     func(a *journal.Approval) { a.User = "bob" },
+		"expiry":    func(a *journal.Approval) { a.Expires = time.Unix(1<<31, 0) },
+		"hash":      func(a *journal.Approval) { a.Hash = "5f1d" },
+	} {
+		for _, approve := range []bool{true, false} {
+			a := asked
+			alter(&a)
+			got, err := journal.Count(a, journal.Vote{ID: "v", By: "carol", Approve: approve, Hash: a.Hash, At: time.Unix(1, 0)})
+			if kernel.CodeOf(err) != kernel.CodeStaleApproval || got.State != journal.ApprovalOpen || len(got.Votes) != 0 {
+				t.Errorf("%s: %v, %+v", name, err, got)
+			}
+		}
+	}
+	if _, err := journal.Count(asked, journal.Vote{ID: "v", By: "carol", Approve: true, Hash: asked.Hash, At: time.Unix(1, 0)}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Nobody is somebody else by what does not show: neither one who asked, nor one
+// who voted before.
+func TestNamesThatDoNotShow(t *testing.T) {
+	for _, by := range []string{"ann ", " ann", "ann\t", "ann\n", "ann\u00a0", "ann\u200b", "\u202eann", "an\x1b[8mn", " ", "\xff", strings.Repeat("a", 201)} {
+		if err := journal.CheckVote(&journal.Vote{ID: "v", Approval: "a", By: by, At: time.Unix(1, 0)}); kernel.CodeOf(err) != kernel.CodeInvalidArgument {
+			t.Errorf("%q votes: %v", by, err)
+		}
+		e := journal.Effect{State: journal.EffectUnknown}
+		r := journal.Resolution{ID: "r", Effect: "e", As: kernel.FoundNoEffect, By: by, Note: "n", At: time.Unix(1, 0)}
+		if _, _, err := journal.Find(&e, &r); kernel.CodeOf(err) != kernel.CodeInvalidArgument {
+			t.Errorf("%q finds out: %v", by, err)
+		}
+	}
+	for _, by := range []string{"", "ann", "Анна Ли"} {
+		if err := journal.CheckVote(&journal.Vote{ID: "v", Approval: "a", By: by, At: time.Unix(1, 0)}); err != nil {
+			t.Errorf("%q: %v", by, err)
+		}
 	}
 }

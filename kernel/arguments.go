@@ -60,8 +60,9 @@ func CheckArguments(text string) error {
 }
 
 type argumentParser struct {
-	text string
-	at   int
+	text    string
+	at      int
+	meaning bool // drop what spells the same in other ways: see MeaningDigest
 }
 
 func (p *argumentParser) fail(what string) error { return &argumentError{at: p.at, what: what} }
@@ -136,7 +137,11 @@ func (p *argumentParser) object(out []byte, depth int) ([]byte, error) {
 			return nil, err
 		}
 		m.end = len(out)
-		members = append(members, m)
+		if p.meaning && saysNothing(out[m.start:]) {
+			out = out[:m.start]
+		} else {
+			members = append(members, m)
+		}
 		if more, err = p.next('}'); err != nil {
 			return nil, err
 		}
@@ -272,6 +277,9 @@ func (p *argumentParser) number(out []byte) ([]byte, error) {
 		if err := p.digits(); err != nil {
 			return nil, err
 		}
+	}
+	if p.meaning {
+		return append(out, sameNumber(p.text[start:p.at])...), nil
 	}
 	return append(out, p.text[start:p.at]...), nil
 }

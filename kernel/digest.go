@@ -36,7 +36,7 @@ func CallDigest(c Call) string {
 // RequestDigest is what makes two requests equal, across runs and call ids: the
 // SHA-256, in hex, of the tool's name and the canonical arguments, in which
 // white space, the order of names and the spelling of strings do not count, and
-// numbers count digit for digit. Blank arguments are the empty object, as for
+// numbers count digit for digit. MeaningDigest is of more that may differ. Blank arguments are the empty object, as for
 // admission; a text that is not one JSON object stands for itself.
 func RequestDigest(tool, arguments string) string {
 	canonical, err := canonicalArguments(arguments)

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -20,8 +18,8 @@ const (
 	MaxGrant       = 7 * 24 * time.Hour
 	DefaultGrant   = 15 * time.Minute
 	MaxQuorum      = 10
-	MaxApprovers   = 100 // names in one list
-	MaxApprover    = 200 // bytes of a name
+	MaxApprovers   = 100            // names in one list
+	MaxApprover    = kernel.MaxName // bytes of a name
 )
 
 // CheckAsking reports what is wrong with how people are to be asked, as
@@ -72,10 +70,10 @@ func checkNames(list string, names []string) *kernel.Error {
 	}
 	for i, name := range names {
 		switch {
-		case name == "" || len(name) > MaxApprover || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-			return invalid(fmt.Sprintf("%s: a name is printable text of 1 to %d bytes", list, MaxApprover), "write the names that people decide under")
 		case strings.TrimSpace(name) != name:
 			return invalid(fmt.Sprintf("%s: the name %.80q has white space around it", list, name), "take it out: names are compared to the byte")
+		case !kernel.IsName(name):
+			return invalid(fmt.Sprintf("%s: a name is printable text of 1 to %d bytes", list, MaxApprover), "write the names that people decide under")
 		case slices.Contains(names[:i], name):
 			return invalid(fmt.Sprintf("%s names %.80q twice", list, name), "one person decides once: name each once")
 		}

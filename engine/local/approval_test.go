@@ -488,3 +488,19 @@ func TestPolicyChangesBeforeTheYes(t *testing.T) {
 		}
 	}
 }
+
+// Why a person refuses is told to the model, made fit for it like any result.
+func TestRefusedReasonIsClean(t *testing.T) {
+	e := open(t, memory.New())
+	var paid atomic.Int64
+	r := start(t, e, engine.Start{Agent: payer(t, paying(`{}`), &paid, asking{})})
+	no := engine.Signal{Kind: engine.SignalRefuse, Approval: r.Head.Approval, By: "ann", Reason: "\x1b[2Jnot\a today"}
+	if err := e.Signal(t.Context(), r.Head.Run, no); err != nil {
+		t.Fatal(err)
+	}
+	r = stopOf(t, e, r.Head.Run)
+	wantStop(t, r, kernel.StopAnswered, "")
+	if got := results(r); paid.Load() != 0 || !strings.HasSuffix(got[0], "not approved: not today") {
+		t.Errorf("paid %d times, %q", paid.Load(), got)
+	}
+}

@@ -127,6 +127,37 @@ func TestUnknownIsNotEvaded(t *testing.T) {
 	}
 }
 
+// lax is a probe that takes a number, and more that may be left out.
+type lax struct{ probe }
+
+func (l lax) Spec() tool.Spec {
+	s := l.probe.Spec()
+	s.Schema = []byte(`{"type":"object","properties":{"n":{"type":"number"},"to":{"type":"array"},"note":{"type":"string"},"now":{"type":"boolean"}},"additionalProperties":false}`)
+	return s
+}
+
+// Neither does one that spells a number in another way, or what may be left out.
+func TestUnknownIsNotEvadedBySpelling(t *testing.T) {
+	ran := 0
+	set := tools(t, lax{shaky(&ran, firstFails)})
+	again := []string{
+		`{"n":1.5}`, `{"n":1.50}`, `{"n":15e-1}`, `{"\u006e":0.15E+1}`, `{"n":1.5,"to":[]}`, `{"n":1.5,"note":"","now":false,"to":[]}`,
+	}
+	r, err := open(t, memory.New()).Run(t.Context(), engine.Start{Question: "q", Agent: quick(insistent(t, append(again, `{"n":1.5,"now":true}`)...), set)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := results(r)
+	for i := range again[1:] {
+		if !strings.Contains(got[i+1], "Not run: the same request may have taken effect before") {
+			t.Errorf("%s: %q", again[i+1], got[i+1])
+		}
+	}
+	if last := got[len(got)-1]; ran != 2 || last != "try7: receipt 2" {
+		t.Errorf("ran %d times; another request: %q", ran, last)
+	}
+}
+
 // A tool may say that any unknown outcome blocks all of its calls.
 func TestExclusiveTool(t *testing.T) {
 	ran := 0
@@ -226,6 +257,39 @@ func TestResolution(t *testing.T) {
 		row := effects(t, j, journal.EffectQuery{})[0]
 		if state := map[kernel.Finding]journal.EffectState{kernel.FoundLanded: journal.EffectLanded, kernel.FoundNoEffect: journal.EffectNone, kernel.FoundUnknown: journal.EffectUnknown}[as]; row.State != state || len(row.Resolutions) != 1 {
 			t.Errorf("found %s: effect %+v", as, row)
+		}
+	}
+}
+
+// What people write for a model is made fit for it, like any result.
+func TestFoundTextIsClean(t *testing.T) {
+	const odd = "\x1b[2Jreceipt\x00 7\xff"
+	for as, want := range map[kernel.Finding]string{
+		kernel.FoundLanded:   "try1: receipt 7\ufffd",
+		kernel.FoundNoEffect: "try1: It was looked into, and had no effect: receipt 7\ufffd",
+	} {
+		j := memory.New()
+		e := open(t, j)
+		ran := 0
+		a := quick(insistent(t, `{"n":1}`), tools(t, shaky(&ran, firstFails)))
+		a.Unknown = kernel.UnknownWait
+		r, err := e.Run(t.Context(), engine.Start{Agent: a, Question: "q"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		unknown := effects(t, j, journal.EffectQuery{State: journal.EffectUnknown})
+		sig := engine.Signal{Kind: engine.SignalResolve, Effect: unknown[0].ID, As: as, By: "op", Reason: odd}
+		if as == kernel.FoundLanded {
+			sig.Result = []byte(odd)
+		}
+		if err := e.Signal(t.Context(), r.Head.Run, sig); err != nil {
+			t.Fatal(err)
+		}
+		r = stopOf(t, e, r.Head.Run)
+		wantStop(t, r, kernel.StopAnswered, "")
+		sameAsStored(t, j, r)
+		if got := results(r); got[0] != want {
+			t.Errorf("found %s: %q, want %q", as, got, want)
 		}
 	}
 }

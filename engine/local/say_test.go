@@ -229,6 +229,19 @@ func TestSayRefuses(t *testing.T) {
 	}
 }
 
+// A text of the full size is said whatever it holds, and however its JSON grows.
+func TestSayTheMost(t *testing.T) {
+	for _, text := range []string{strings.Repeat("a", 1<<20), strings.Repeat("<", 1<<20), strings.Repeat("\x01", 1<<20)} {
+		j := memory.New()
+		e := open(t, j)
+		var paid atomic.Int64
+		r := start(t, e, engine.Start{Agent: payer(t, paying(`{}`), &paid, asking{})})
+		if err := e.Signal(t.Context(), r.Head.Run, engine.Signal{Kind: engine.SignalSay, Text: text}); err != nil {
+			t.Errorf("%d bytes of %.1q: %v", len(text), text, err)
+		}
+	}
+}
+
 // However often signals are delivered, in whatever order, to whichever engine,
 // they count once.
 func TestSignalsTwice(t *testing.T) {

@@ -55,6 +55,9 @@ func (w *writer) settle(batch []*request, outcomes []error) {
 // was rolled back; failed is then the index of the one request that caused it, or -1
 // when it concerns them all.
 func (w *writer) transact(batch []*request) (outcomes []error, failed int, err error) {
+	if err := w.stillThere(); err != nil {
+		return nil, -1, err
+	}
 	if err := w.tx.exec(`BEGIN IMMEDIATE`); err != nil {
 		return nil, -1, err
 	}

@@ -14,14 +14,17 @@ import (
 
 // guarded refuses a journal that somebody else can rewrite, as LOCAL_STORAGE:
 // its file or what SQLite keeps beside it may be written by the group or by
-// others, or its folder is one in which they may replace files. What is not
-// there is not looked at.
+// others, or its folder is one in which they may replace files. It also refuses
+// one with several names. What is not there is not looked at.
 func (f file) guarded() error {
 	paths := []string{f.path}
 	if target, err := filepath.EvalSymlinks(f.path); err == nil && target != f.path {
 		paths = append(paths, target)
 	}
 	for _, path := range paths {
+		if err := f.guardedName(path); err != nil {
+			return err
+		}
 		for _, name := range []string{path, path + "-wal", path + "-shm", path + "-journal"} {
 			if err := f.guardedFile(name); err != nil {
 				return err
@@ -49,6 +52,24 @@ func (f file) guardedFile(path string) error {
 		Code:    kernel.CodeLocalStorage,
 		Message: fmt.Sprintf("the journal %s is open to others: %s may be written by more than its owner (mode %04o)", f.name, filepath.Base(path), info.Mode().Perm()),
 		Hint:    "look at who could have changed it, and then take the right away: chmod go-w " + path,
+	}
+}
+
+// guardedName refuses a file that has several names: SQLite keeps a log beside
+// each, and whoever opens it by one does not see what was written by another.
+func (f file) guardedName(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // it is not there, or guardedFile says what is wrong
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() || stat.Nlink < 2 {
+		return nil
+	}
+	return &kernel.Error{
+		Code:    kernel.CodeLocalStorage,
+		Message: fmt.Sprintf("the journal %s has %d names (hard links), and would have a log beside each", f.name, stat.Nlink),
+		Hint:    "keep one name and remove the others while nothing uses the file; holdfast db backup makes a copy",
 	}
 }
 
@@ -89,12 +110,13 @@ func tables() []string {
 }
 
 // checkObjects refuses a schema with tables, views or triggers that are not
-// ours: they could show us anything, or change what we write. With complete it
+// ours: they could show us anything, or change what we write. Only of tables does
+// SQLite make some itself, whose names begin with sqlite_. With complete it
 // also refuses one that lacks a table.
 func checkObjects(ctx context.Context, q querier, f file, complete bool) error {
 	type object struct{ kind, name string }
 	found, err := collect(ctx, q, func(row scanner) (o object, err error) { return o, row.Scan(&o.kind, &o.name) },
-		`SELECT type, name FROM sqlite_schema WHERE type <> 'index' AND name NOT GLOB 'sqlite_*' ORDER BY type, name`)
+		`SELECT type, name FROM sqlite_schema WHERE type <> 'index' AND NOT (type = 'table' AND name GLOB 'sqlite_*') ORDER BY type, name`)
 	if err != nil {
 		return err
 	}

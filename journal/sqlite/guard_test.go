@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
@@ -152,6 +153,11 @@ func TestForeignObjects(t *testing.T) {
 			`CREATE TRIGGER spy AFTER INSERT ON events BEGIN DELETE FROM effects; END`,
 			`holds a trigger that is not ours: "spy"`,
 		},
+		"trigger with a name of SQLite's own": {
+			`PRAGMA writable_schema = 1; INSERT INTO sqlite_schema VALUES
+				('trigger', 'sqlite_spy', 'events', 0, 'CREATE TRIGGER sqlite_spy AFTER INSERT ON events BEGIN DELETE FROM effects; END')`,
+			`holds a trigger that is not ours: "sqlite_spy"`,
+		},
 		"view":          {`CREATE VIEW peek AS SELECT * FROM runs`, `holds a view that is not ours: "peek"`},
 		"table":         {`CREATE TABLE notes (text)`, `holds a table that is not ours: "notes"`},
 		"virtual table": {`CREATE VIRTUAL TABLE words USING fts5 (text)`, `that is not ours: "words`},
@@ -186,4 +192,48 @@ func TestForeignObjects(t *testing.T) {
 			t.Error("the refused file was changed")
 		}
 	})
+}
+
+// A file with two names would have two logs, and show to each who opens it by
+// one what was written by that.
+func TestGuardedName(t *testing.T) {
+	path := newPath(t)
+	closed(t, path)
+	other := filepath.Join(filepath.Dir(path), "other.db")
+	if err := os.Link(path, other); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, other} {
+		_, err := OpenReader(t.Context(), name, Options{})
+		wantLocalStorage(t, err, name, "has 2 names")
+		_, err = Open(t.Context(), name, Options{})
+		wantLocalStorage(t, err, name, "has 2 names")
+	}
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	wantGuarded(t, path, path, "")
+}
+
+// Whatever writes the file after it was moved, removed or replaced would write
+// where nobody looks, and its effects with it.
+func TestReplacedFile(t *testing.T) {
+	for name, replace := range map[string]func(path string) error{
+		"moved":   func(path string) error { return os.Rename(path, path+".old") },
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := newPath(t)
+			j := mustOpen(t, path, Options{})
+			mustAppend(t, j, "r", 1, 1)
+			if err := replace(path); err != nil {
+				t.Fatal(err)
+			}
+			err := j.Append(t.Context(), journal.Entry{Head: headOf("s"), Records: recordsOf(1, 1)})
+			wantLocalStorage(t, err, path, "it was moved, removed or replaced")
+		})
+	}
 }

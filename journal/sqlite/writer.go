@@ -4,12 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // The bounds of one transaction; the first request of a batch is always taken.
@@ -45,7 +48,8 @@ func newRequest(o operation) *request {
 // that wait, up to the bounds above, and commits them together.
 type writer struct {
 	file    file
-	db      *sql.DB // of conn alone
+	opened  os.FileInfo // what that was when it was opened
+	db      *sql.DB     // of conn alone
 	conn    *sql.Conn
 	tx      *tx
 	stopped chan struct{} // closed when run has returned
@@ -94,6 +98,10 @@ func (w *writer) ready(ctx context.Context, o Options) error {
 		return err
 	}
 	if err := useWAL(ctx, w.conn, w.file, o); err != nil {
+		return err
+	}
+	var err error
+	if w.opened, err = os.Stat(w.file.path); err != nil {
 		return err
 	}
 	// What every append needs is prepared at once, so that a file that lacks a
@@ -213,6 +221,21 @@ func (w *writer) take() []*request {
 	batch := slices.Clone(w.queue[:n])
 	w.queue = slices.Delete(w.queue, 0, n)
 	return batch
+}
+
+// stillThere refuses to write where nobody would find it: into a file that was
+// moved, removed or replaced since it was opened.
+func (w *writer) stillThere() error {
+	info, err := os.Stat(w.file.path)
+	if err == nil && os.SameFile(info, w.opened) {
+		return nil
+	}
+	return &kernel.Error{
+		Code:    kernel.CodeLocalStorage,
+		Message: fmt.Sprintf("the journal %s is not the file any more that was opened: it was moved, removed or replaced", w.file.name),
+		Hint:    "end this process; then see which of the files is the right one, and look at the outside world before holdfast work goes on",
+		Err:     err,
+	}
 }
 
 // stop refuses further requests and waits until those under way are committed.
