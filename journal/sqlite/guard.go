@@ -59,8 +59,11 @@ func (f file) guardedFile(path string) error {
 // each, and whoever opens it by one does not see what was written by another.
 func (f file) guardedName(path string) error {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
-		return nil // it is not there, or guardedFile says what is wrong
+		return f.fault(err)
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.Mode().IsRegular() || stat.Nlink < 2 {
