@@ -30,7 +30,6 @@ func (t *tx) moveHead(e *journal.Entry) (*journal.Head, []journal.Hash, error) {
 		if next != nil || err != nil && !refused(err) {
 			return next, links, err
 		}
-		delete(t.heads, e.Head.Run) // an old one, which decides nothing
 	}
 	stored, err := one(t, scanHead, selectHead, e.Head.Run)
 	if err != nil {
