@@ -17,11 +17,7 @@ func (a *app) approvalsCommand() *cobra.Command {
 		a.approvalsListCommand(), a.approvalsShowCommand(), a.approveCommand(), a.refuseCommand())
 }
 
-// The words of the flags of those that only look.
-const (
-	approvalUser   = "only what the user `NAME` asked for, or may decide; the rest is not there"
-	approvalTenant = onlyTenant
-)
+const approvalUser = "only what the user `NAME` asked for, or may decide; the rest is not there"
 
 func (a *app) approvalsListCommand() *cobra.Command {
 	var flags journalFlags
@@ -39,7 +35,7 @@ func (a *app) approvalsListCommand() *cobra.Command {
 			return a.listApprovals(cmd.Context(), flags, q)
 		},
 	}
-	flags.add(cmd, besideConfig, approvalUser, approvalTenant, oneArray)
+	flags.add(cmd, besideConfig, approvalUser, onlyTenant, oneArray)
 	cmd.Flags().BoolVar(&all, "all", false, "also those that are decided, spent or over")
 	cmd.Flags().StringVar(&run, "run", "", "only those of the run `ID`")
 	return cmd
@@ -55,7 +51,7 @@ func (a *app) approvalsShowCommand() *cobra.Command {
 			return a.showApproval(cmd.Context(), flags, args[0])
 		},
 	}
-	flags.add(cmd, besideConfig, approvalUser, approvalTenant, oneObject)
+	flags.add(cmd, besideConfig, approvalUser, onlyTenant, oneObject)
 	return cmd
 }
 
@@ -129,17 +125,13 @@ func (a *app) showApproval(ctx context.Context, flags journalFlags, id string) e
 	if err != nil {
 		return err
 	}
-	return a.printApproval(flags, &p)
-}
-
-func (a *app) printApproval(flags journalFlags, p *journal.Approval) error {
 	if flags.json {
-		return writeJSON(a.stdout, newApproval(p))
+		return writeJSON(a.stdout, newApproval(&p))
 	}
 	d := newDisplay(a.stdout)
-	d.printf("%s", describeApproval(p, time.Now()))
+	d.printf("%s", describeApproval(&p, time.Now()))
 	if p.State == journal.ApprovalOpen {
-		d.decide(p, flags.again())
+		d.decide(&p, flags.again())
 	}
 	return nil
 }
@@ -147,6 +139,9 @@ func (a *app) printApproval(flags journalFlags, p *journal.Approval) error {
 // decide says what to type to decide an approval.
 func (d *display) decide(p *journal.Approval, again string) {
 	id := quoteArgument(p.ID)
+	if rule := &p.Approvers; rule.NotAsker || rule.Quorum > 1 || len(deciders(p)) > 0 {
+		id += " --user NAME" // the rule asks who it is
+	}
 	d.printf("to allow it:  holdfast approvals approve%s %s --hash %s\n", again, id, p.Hash)
 	d.printf("to refuse it: holdfast approvals refuse%s %s --reason TEXT\n", again, id)
 }

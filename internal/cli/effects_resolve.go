@@ -83,7 +83,7 @@ func (a *app) resolve(ctx context.Context, flags journalFlags, found resolveFlag
 	if r.By == "" {
 		r.By = flags.who.orOperator()
 	}
-	if err := checkText("the name of who found out", r.By); err != nil {
+	if err := (identity{user: r.By}).check(); err != nil {
 		return err
 	}
 	var err error

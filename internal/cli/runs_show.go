@@ -62,7 +62,7 @@ func (a *app) showRun(ctx context.Context, flags journalFlags, id string) error 
 		return err
 	}
 	defer reader.Close()
-	if _, err := flags.head(ctx, reader, id, flags.who.sees); err != nil {
+	if _, err := findRun(ctx, reader, id, flags.who.sees); err != nil {
 		return err
 	}
 	r, err := readRun(ctx, reader, id)
