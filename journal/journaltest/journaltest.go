@@ -114,6 +114,7 @@ func ledgerTests() map[string]func(*testing.T, journal.Journal) {
 		"claim: of others":                     testClaimsOfOthers,
 		"claim: one of many":                   testClaimRace,
 		"settled":                              testSettle,
+		"settle: a doubt stays":                testDoubtStays,
 		"settled: refused":                     testSettleRefused,
 		"settled: by who lost it":              testSettleAfterTakeOver,
 		"settled: and claimed in one entry":    testSettleThenClaim,
