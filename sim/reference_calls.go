@@ -205,7 +205,8 @@ func (o *oracle) came(c *callPlan, id string, last *behaviour, landed, unsure bo
 	}
 	waits := unsure && o.unknown == kernel.UnknownWait && last.how != dooms
 	if waits {
-		return o.resolve(c, id, landed), false
+		o.resolve(c, id, landed)
+		return false, false
 	}
 	if unsure && c.looked.after > 0 {
 		o.fuzzy = "people may find out before or after it is asked for again"
@@ -283,14 +284,13 @@ func (o *oracle) claim(c *callPlan, t traits) string {
 }
 
 // resolve lets people find out about a call that waits.
-func (o *oracle) resolve(c *callPlan, id string, landed bool) (doubt bool) {
+func (o *oracle) resolve(c *callPlan, id string, landed bool) {
 	name := o.name(c, id)
 	e := o.effects[name]
 	switch {
 	case c.looked.vague > 0:
 		o.tell(c, id, "It was looked into, and it is still not known", false)
 		o.fuzzy = "people look again later"
-		return false
 	case landed:
 		e.state = "landed"
 		e.words = "took effect; what it returned is not known"
@@ -303,5 +303,4 @@ func (o *oracle) resolve(c *callPlan, id string, landed bool) (doubt bool) {
 		o.tell(c, id, "It was looked into, and had no effect", false)
 	}
 	o.effects[name] = e
-	return false
 }
