@@ -18,7 +18,8 @@ import (
 type part struct {
 	Dir  string // its world: the file of the journal, and those of the tools
 	Work bool   // goes on with the run, instead of beginning it
-	Kill Kill
+	Kill
+	Pause Pause
 }
 
 // partVariable tells the test binary to play a part.
@@ -59,8 +60,8 @@ func (p part) play(ctx context.Context, s Subject) (writes []string, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	counted := &mortal{Journal: j, kill: p.Kill}
-	a, err := agent(p.Dir, p.Kill)
+	counted := &mortal{Journal: j, part: p}
+	a, err := agent(p)
 	if err != nil {
 		return nil, err
 	}

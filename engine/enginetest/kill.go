@@ -48,17 +48,12 @@ func goOn(t *testing.T, s Subject, dir string) {
 // it was killed.
 func play(t *testing.T, p part) (out []byte, died bool) {
 	t.Helper()
-	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), partVariable+"="+string(text))
+	cmd := command(ctx, t, p)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err = cmd.Run()
+	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
 		t.Fatalf("a process does not end: %+v\n%s", p, stderr.Bytes())
@@ -68,7 +63,19 @@ func play(t *testing.T, p part) (out []byte, died bool) {
 	return stdout.Bytes(), err != nil
 }
 
-// killedAtEachWrite kills the process right before and right behind each of its
+// command is a process that plays a part.
+func command(ctx context.Context, t *testing.T, p part) *exec.Cmd {
+	t.Helper()
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), partVariable+"="+string(text))
+	return cmd
+}
+
+// killedAtEachWrite is Report A14 at every place: it kills the process right before and right behind each of its
 // writes.
 func killedAtEachWrite(t *testing.T, s Subject, base *baseline) {
 	for i, what := range base.writes {
@@ -82,7 +89,7 @@ func killedAtEachWrite(t *testing.T, s Subject, base *baseline) {
 	}
 }
 
-// killedInEachCall kills the process in the middle of each tool, before and
+// killedInEachCall is Report A14, (a) and (b): it kills the process in the middle of each tool, before and
 // behind its effect, and of each request.
 func killedInEachCall(t *testing.T, s Subject, base *baseline) {
 	var kills []Kill

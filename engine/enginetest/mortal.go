@@ -23,7 +23,7 @@ func die() {
 // of leases, which comes when it comes, is not counted.
 type mortal struct {
 	journal.Journal
-	kill Kill
+	part part
 
 	mu     sync.Mutex
 	writes []string // what each wrote
@@ -33,9 +33,9 @@ type mortal struct {
 func (m *mortal) at(what string, write func() error) error {
 	m.mu.Lock()
 	m.writes = append(m.writes, what)
-	last := m.kill.Write == len(m.writes)
+	last := m.part.Write == len(m.writes)
 	m.mu.Unlock()
-	if last && !m.kill.After {
+	if last && !m.part.After {
 		die()
 	}
 	err := write()
@@ -50,7 +50,12 @@ func (m *mortal) Append(ctx context.Context, e journal.Entry) error {
 	for i := range e.Records {
 		kinds = append(kinds, string(e.Records[i].Kind))
 	}
-	return m.at(strings.Join(kinds, "+"), func() error { return m.Journal.Append(ctx, e) })
+	claimed := claims(&e)
+	err := m.at(strings.Join(kinds, "+"), func() error { return m.Journal.Append(ctx, e) })
+	if err == nil && claimed && m.part.Pause == PauseClaimed {
+		pause(m.part.Dir)
+	}
+	return err
 }
 
 func (m *mortal) Acquire(ctx context.Context, run, owner string, now, until time.Time) (l journal.Lease, err error) {

@@ -33,12 +33,12 @@ type Kill struct {
 	After bool
 }
 
-// agent is the agent of the scenario, whose world is the folder dir: two
+// agent is the agent of the scenario, in the part that its process plays: two
 // requests with calls, of which the second is first refused, then an answer.
-func agent(dir string, kill Kill) (*engine.Agent, error) {
+func agent(p part) (*engine.Agent, error) {
 	set, err := tool.NewSet(
-		worker{look, kernel.Read, dir, kill}, worker{put, kernel.Idempotent, dir, kill},
-		finder{worker{move, kernel.Reconcilable, dir, kill}}, worker{charge, kernel.Once, dir, kill},
+		worker{look, kernel.Read, p}, worker{put, kernel.Idempotent, p},
+		finder{worker{move, kernel.Reconcilable, p}}, worker{charge, kernel.Once, p},
 	)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func agent(dir string, kill Kill) (*engine.Agent, error) {
 	}
 	limits := kernel.DefaultLimits()
 	limits.Deadline = 5 * time.Minute
-	return &engine.Agent{Model: planned{kill}, Tools: set, Policy: rules, Limits: limits}, nil
+	return &engine.Agent{Model: planned{p.Kill}, Tools: set, Policy: rules, Limits: limits}, nil
 }
 
 // planned is a model that answers by what it is sent alone, so that it is the
@@ -124,8 +124,7 @@ func accept(messages []model.Message) (replies int, err error) {
 type worker struct {
 	name  string
 	class kernel.EffectClass
-	dir   string
-	kill  Kill
+	part  part
 }
 
 func (w worker) Spec() tool.Spec {
@@ -133,13 +132,16 @@ func (w worker) Spec() tool.Spec {
 }
 
 func (w worker) Run(_ context.Context, c tool.Call) (tool.Result, error) {
-	if w.kill.Call == w.name && !w.kill.After {
+	if w.part.Call == w.name && !w.part.After {
 		die()
 	}
-	if err := happen(w.dir, w.name, c.Key); err != nil {
+	if w.name == charge && w.part.Pause == PauseBegun {
+		pause(w.part.Dir)
+	}
+	if err := happen(w.part.Dir, w.name, c.Key); err != nil {
 		return tool.Result{}, err
 	}
-	if w.kill.Call == w.name {
+	if w.part.Call == w.name {
 		die()
 	}
 	return tool.Result{Text: w.name + " is done"}, nil
@@ -149,7 +151,7 @@ func (w worker) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 type finder struct{ worker }
 
 func (f finder) Lookup(_ context.Context, c tool.Call) (tool.Found, error) {
-	if slices.Contains(happened(f.dir, f.name), c.Key) {
+	if slices.Contains(happened(f.part.Dir, f.name), c.Key) {
 		return tool.Found{Presence: kernel.Present, Result: tool.Result{Text: f.name + " is done"}}, nil
 	}
 	return tool.Found{Presence: kernel.Absent}, nil
