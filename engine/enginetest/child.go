@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
@@ -20,6 +21,9 @@ type part struct {
 	Work bool   // goes on with the run, instead of beginning it
 	Kill
 	Pause Pause
+	// quiet is held while the process pauses and must not be in the middle of a
+	// write, which would keep everyone from the file.
+	quiet *sync.RWMutex
 }
 
 // partVariable tells the test binary to play a part.
@@ -60,6 +64,7 @@ func (p part) play(ctx context.Context, s Subject) (writes []string, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
+	p.quiet = new(sync.RWMutex)
 	counted := &mortal{Journal: j, part: p}
 	a, err := agent(p)
 	if err != nil {

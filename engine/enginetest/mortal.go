@@ -53,7 +53,7 @@ func (m *mortal) Append(ctx context.Context, e journal.Entry) error {
 	claimed := claims(&e)
 	err := m.at(strings.Join(kinds, "+"), func() error { return m.Journal.Append(ctx, e) })
 	if err == nil && claimed && m.part.Pause == PauseClaimed {
-		pause(m.part.Dir)
+		m.part.pause()
 	}
 	return err
 }
@@ -64,6 +64,12 @@ func (m *mortal) Acquire(ctx context.Context, run, owner string, now, until time
 		return err
 	})
 	return l, err
+}
+
+func (m *mortal) Renew(ctx context.Context, owner string, runs []string, until time.Time) ([]string, error) {
+	m.part.quiet.RLock()
+	defer m.part.quiet.RUnlock()
+	return m.Journal.Renew(ctx, owner, runs, until)
 }
 
 func (m *mortal) Release(ctx context.Context, run string, l journal.Lease) error {

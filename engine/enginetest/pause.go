@@ -27,16 +27,32 @@ const (
 
 // The marks of a pause, as files of the world.
 const (
-	paused = "paused"
-	goesOn = "goes on"
+	paused  = "paused"
+	quieten = "quieten" // it is about to be stopped
+	quiet   = "quiet"
+	goesOn  = "goes on"
 )
 
 // pause waits in a process of the suite.
-func pause(dir string) {
-	_ = os.WriteFile(filepath.Join(dir, paused), nil, 0o600)
-	for !there(dir, goesOn) {
-		time.Sleep(time.Millisecond)
+func (p *part) pause() {
+	mark(p.Dir, paused)
+	await(p.Dir, quieten)
+	p.quiet.Lock()
+	defer p.quiet.Unlock()
+	mark(p.Dir, quiet)
+	await(p.Dir, goesOn)
+}
+
+func mark(dir, name string) { _ = os.WriteFile(filepath.Join(dir, name), nil, 0o600) }
+
+// await waits for a mark, in good time.
+func await(dir, name string) bool {
+	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(time.Millisecond) {
+		if there(dir, name) {
+			return true
+		}
 	}
+	return false
 }
 
 func there(dir, mark string) bool {
@@ -54,9 +70,7 @@ func outlivedLease(t *testing.T, s Subject) {
 			dir := t.TempDir()
 			p := begins(t, part{Dir: dir, Pause: at})
 			wantRefused(t, s, dir)
-			if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
+			p.stops(t, dir)
 			before := read(t, dir) // reading needs no lease
 			goOn(t, s, dir)        // once the lease has ended
 			taken := read(t, dir)
@@ -97,20 +111,28 @@ func begins(t *testing.T, p part) *sleeper {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	for begun := time.Now(); !there(p.Dir, paused); time.Sleep(time.Millisecond) {
-		if time.Since(begun) > time.Minute {
-			t.Fatalf("it does not pause: %s", out)
-		}
+	if !await(p.Dir, paused) {
+		t.Fatalf("it does not pause: %s", out)
 	}
 	return &sleeper{cmd, out}
+}
+
+// stops stops the process as if its machine had no time for it.
+func (p *sleeper) stops(t *testing.T, dir string) {
+	t.Helper()
+	mark(dir, quieten)
+	if !await(dir, quiet) {
+		t.Fatalf("it goes on writing: %s", p.stderr)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // wakes lets the process go on, to its end. It may say that it lost its lease.
 func (p *sleeper) wakes(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, goesOn), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mark(dir, goesOn)
 	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}

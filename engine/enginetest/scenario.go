@@ -136,7 +136,7 @@ func (w worker) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 		die()
 	}
 	if w.name == charge && w.part.Pause == PauseBegun {
-		pause(w.part.Dir)
+		w.part.pause()
 	}
 	if err := happen(w.part.Dir, w.name, c.Key); err != nil {
 		return tool.Result{}, err

@@ -294,7 +294,7 @@ func (r *run) flush(ctx context.Context) error {
 	if len(b.records) == 0 {
 		return nil
 	}
-	now := r.eng.clock.Now().UTC()
+	now := r.eng.clock.Now().UTC().Round(0) // leases go by the clock on the wall, also while the machine sleeps
 	lease := r.lease
 	lease.Until = now.Add(r.eng.lease)
 	head := r.summary()
