@@ -72,6 +72,7 @@ func entryTests() map[string]func(*testing.T, journal.Journal) {
 		"entry: parts belong to the journal":    testPartsIsolation,
 		"signals: once for each id":             testSignals,
 		"signals: taken up":                     testApplied,
+		"signals: heard before a stop":          testHeard,
 		"signals: refused":                      testSendRefused,
 		"signals: many at once":                 testSendRace,
 		"sessions are serial":                   testSession,
