@@ -127,9 +127,16 @@ func (e *Engine) nudge() {
 }
 
 // listen takes up the signals that wait for the run, and lets go of one that
-// nobody can be asked about here any more.
+// nobody can be asked about here any more. A journal that cannot be read is no
+// failure of the run: it is looked at again.
 func (r *run) listen() *work {
-	if w := r.step(r.hear); w != nil || r.closed {
+	signals, err := r.signals()
+	if err != nil {
+		r.eng.log.Warn("signals not looked at", "run", r.id, "error", err)
+		r.eng.rounds.saw(unseen)
+		return nil
+	}
+	if w := r.step(func() error { return r.heed(signals) }); w != nil || r.closed {
 		return w
 	}
 	if r.mayPark(&r.head, r.eng.clock.Now()) {
@@ -146,6 +153,10 @@ func (r *run) hear() error {
 	if err != nil {
 		return err
 	}
+	return r.heed(signals)
+}
+
+func (r *run) heed(signals []journal.Signal) error {
 	slices.SortStableFunc(signals, func(a, b journal.Signal) int { return urgency(&a) - urgency(&b) })
 	for i := range signals {
 		if slices.Contains(r.batch.applied, signals[i].Number) {

@@ -52,16 +52,16 @@ func (f *feed) change() {
 func (f *feed) drive() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.driven = true
+	f.driven, f.lost = true, nil
 }
 
 // rest says that this process drives the run no more, and why what came of it
-// is not journaled, if it is not.
+// is not journaled, if it is not. What another process does with the run is.
 func (f *feed) rest(lost *kernel.Error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.driven = false
-	if lost != nil {
+	if lost != nil && lost.Code != kernel.CodeLeaseLost {
 		f.lost = lost
 	}
 	f.change()
