@@ -461,7 +461,13 @@ func TestWokenByMany(t *testing.T) {
 		j := memory.New()
 		var paid atomic.Int64
 		e := open(t, j, often)
-		r := start(t, e, engine.Start{Agent: payer(t, paying(`{}`), &paid, asking{})})
+		m := paying(`{}`)
+		for range 8 { // a word that comes with the answer is answered, too
+			m.steps = append(m.steps, says("done"))
+		}
+		a := payer(t, m, &paid, asking{})
+		a.Limits = limits(func(l *kernel.Limits) { l.Turns = len(m.steps) })
+		r := start(t, e, engine.Start{Agent: a})
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
