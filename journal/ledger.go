@@ -200,6 +200,11 @@ func Find(e *Effect, r *Resolution) (found Effect, fresh bool, err error) {
 	if err := checkResolution(r); err != nil {
 		return *e, false, err
 	}
+	if e.State == EffectRunning {
+		err := conflictOver(e, "nothing is to be found out yet")
+		err.Hint = "its call may still be under way; where its process is gone, holdfast work --once takes the run over, and the effect is unknown then"
+		return *e, false, err
+	}
 	if e.State != EffectUnknown {
 		return *e, false, conflictOver(e, "there is nothing to resolve")
 	}
@@ -236,7 +241,7 @@ func checkResolution(r *Resolution) error {
 	return nil
 }
 
-func conflictOver(e *Effect, why string) error {
+func conflictOver(e *Effect, why string) *kernel.Error {
 	return &kernel.Error{
 		Code:    kernel.CodeConflict,
 		Message: fmt.Sprintf("effect %s is %s: %s", e.ID, e.State, why),
