@@ -89,13 +89,12 @@ func (a *app) vote(ctx context.Context, flags journalFlags, v journal.Vote) erro
 		d.printf("it has %d of the %d votes that it needs\n", len(p.Votes), max(1, p.Approvers.Quorum))
 		return nil
 	}
-	d.goesOn(p.Run, flags)
+	h, err := j.Head(ctx, p.Run)
+	if err != nil {
+		return err
+	}
+	d.goesOn(&h, flags)
 	return nil
-}
-
-// goesOn says what takes a run up again.
-func (d *display) goesOn(run string, flags journalFlags) {
-	d.printf("run %s goes on under whoever drives it, or with: holdfast work --once%s\n", safeLine(run), flags.again())
 }
 
 // confirm shows what would run and waits for the line yes, where a person sits

@@ -110,7 +110,15 @@ func (a *app) resolve(ctx context.Context, flags journalFlags, found resolveFlag
 	}
 	d := newDisplay(a.stdout)
 	d.printf("effect %s: %s\n", safeLine(e.ID), e.State)
-	d.goesOn(e.Run, flags)
+	h, err := j.Head(ctx, e.Run)
+	if err != nil {
+		return err
+	}
+	if h.State == journal.Waiting && h.WaitingFor != string(kernel.WaitResolution) {
+		d.printf("run %s is %s\n", safeLine(h.Run), standingOf(&h, time.Now()))
+		return nil
+	}
+	d.goesOn(&h, flags)
 	return nil
 }
 

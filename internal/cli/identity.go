@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -51,5 +52,16 @@ func findRun(ctx context.Context, j journal.RunReader, run string, there func(jo
 	if err == nil && !there(h.Owner()) {
 		err = journal.NotFound(run)
 	}
-	return h, err
+	return h, listedBy(err, "holdfast runs ls")
+}
+
+// listedBy says which list has what is there, where something is not.
+func listedBy(err error, list string) error {
+	missing, ok := errors.AsType[*kernel.Error](err)
+	if !ok || missing.Code != kernel.CodeNotFound || missing.Hint != "" {
+		return err
+	}
+	said := *missing
+	said.Hint = list + " lists what is there; --user and --tenant narrow it"
+	return &said
 }

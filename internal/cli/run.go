@@ -171,6 +171,12 @@ func (on host) tell(ctx context.Context, d *display, flags runFlags, r *engine.R
 			return err
 		}
 		d.steps(open, r, flags.journalFlags)
+	} else if r.Outcome.Stop != kernel.StopHostError { // a journal that failed is not asked
+		unknown, err := on.journal.Effects(ctx, journal.EffectQuery{Run: r.Head.Run, State: journal.EffectUnknown})
+		if err != nil {
+			return err
+		}
+		d.loose(unknown, flags.journalFlags)
 	}
 	d.next(&r.Head, flags, on.path)
 	return nil
