@@ -41,6 +41,8 @@ type (
 	Update = engine.Update
 	// Signal is a wish from outside.
 	Signal = engine.Signal
+	// SignalKind says what is wished.
+	SignalKind = engine.SignalKind
 	// Stored is a run as its journal has it, for whoever takes it over.
 	Stored = engine.Stored
 	// Workload says what Work drives. The zero value is everything, for good.
@@ -66,7 +68,8 @@ type Options struct {
 	Journal journal.Journal
 	Log     *slog.Logger // nil: nothing is logged
 	// Owner names this process to people, and to no other process. Empty: host,
-	// process and something random.
+	// process and something random, by which others see on Linux that it has
+	// ended. Under another name its runs are taken over when their lease ends.
 	Owner string
 	// Lease is how long a run stays with this process when it is not heard of
 	// any more, from 100 ms to 10 min. 0: 10 s.

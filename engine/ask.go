@@ -47,7 +47,7 @@ func (x *Execution) AsksHere(c *kernel.AskHuman) bool {
 // Ask shows a question to the agent's approver and returns its vote. Without
 // one the question stays open: nobody could be asked, or ctx ended first.
 func (x *Execution) Ask(ctx context.Context, c *kernel.AskHuman, lost func()) (vote journal.Vote, decided bool) {
-	stored := x.Approval(c, x.State.Now)
+	stored := x.Approval(c, x.at()) // its hash is not over when it was asked
 	a := policy.Approval{
 		Request: x.policyRequest(c.Call, c.Effect),
 		Reason:  c.Reason, Digest: c.Digest,

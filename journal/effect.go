@@ -86,7 +86,10 @@ type Effect struct {
 	State       EffectState
 	Attempts    int       // claims so far
 	ClaimedAt   time.Time // latest
-	SettledAt   time.Time // when it came into its state; zero: running
+	// SettledAt is when it came into its state. Of one that is running it is
+	// since when it has been in doubt whether an earlier claim of the key landed
+	// it; zero: there is no doubt.
+	SettledAt   time.Time
 	Result      []byte
 	Facts       []byte
 	Resolutions []Resolution // oldest first

@@ -31,6 +31,9 @@ type Entry struct {
 	Claim   *Claim       // see Rule
 	Spent   string       // the approval that the call was granted: see Spend; empty: none
 	Applied []int64      // numbers of the signals that the records took up, by the last record
+	// Heard says that nothing that was sent to the run may be left over when the
+	// entry stops it: see Unheard.
+	Heard bool
 }
 
 // Record is one event of a run.

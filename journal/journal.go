@@ -57,8 +57,8 @@ type Journal interface {
 	//	LEASE_LOST   another one drives the run (Guard)
 	//	CONFLICT     the sequence (Follow); a session whose last run has not
 	//	             stopped (SessionBusy), or that has gone on (Overtaken); an
-	//	             approval (Ask, End), a claim (Settle) or a signal (Untaken)
-	//	             that somebody else was faster with
+	//	             approval (Ask, End), a claim (Settle) or a signal (Untaken,
+	//	             Unheard) that somebody else was faster with
 	//	RUN_STOPPED  nothing follows a stop
 	//	*Refusal     the ledger does not give the claim (Rule), or the approval is
 	//	             not there to be spent on the call (Spend)

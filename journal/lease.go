@@ -42,7 +42,7 @@ func Guard(run string, stored Lease, given *Lease, now time.Time) error {
 // Follow decides whether an entry that Check let pass may follow what is stored
 // of its run, nil where there is nothing yet. It returns the lease as it stands
 // once the entry is there, or LEASE_LOST, CONFLICT, INVALID_ARGUMENT or
-// RUN_STOPPED, in this order.
+// RUN_STOPPED, in this order, and at last CONFLICT for what is Unheard.
 func Follow(stored *Head, e *Entry) (Lease, error) {
 	run, first := e.Head.Run, e.Records[0].Seq
 	if stored == nil {
@@ -62,6 +62,9 @@ func Follow(stored *Head, e *Entry) (Lease, error) {
 	}
 	if stored.State == Stopped {
 		return Lease{}, OverAlready(run)
+	}
+	if e.Heard && e.Head.State == Stopped && stored.Pending > len(e.Applied) {
+		return Lease{}, Unheard(run)
 	}
 	return e.leave(stored.Lease), nil
 }

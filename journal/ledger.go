@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -116,8 +117,21 @@ func (c *Claim) Claimed(h *Head, own *Effect) Effect {
 	if own != nil {
 		e.Attempts = own.Attempts + 1
 		e.Resolutions = own.Resolutions
+		e.SettledAt = own.inDoubtSince()
 	}
 	return e
+}
+
+// inDoubtSince is when it came into doubt whether the effect is there; zero: it
+// is not in doubt.
+func (e *Effect) inDoubtSince() time.Time {
+	switch {
+	case e.State == EffectUnknown, e.State == EffectRunning && !e.SettledAt.IsZero():
+		return e.SettledAt
+	case e.State == EffectRunning: // its claim was lost without a word
+		return e.ClaimedAt
+	}
+	return time.Time{}
 }
 
 func checkSettlement(s *Settlement) error {
@@ -135,7 +149,8 @@ func checkSettlement(s *Settlement) error {
 // run and the call, and running or unknown: otherwise CONFLICT, since somebody
 // resolved it differently or claimed it again; whoever drives the run looks at
 // its signals again. To say what is known already, or that nothing is, changes
-// nothing.
+// nothing. A claim without effect leaves an effect in doubt that was in doubt
+// before it.
 func Settle(e *Effect, run string, s *Settlement) (Effect, error) {
 	if e == nil {
 		return Effect{}, conflictOver(&Effect{ID: s.Effect, State: "unclaimed"}, "there is nothing to settle")
@@ -150,6 +165,9 @@ func Settle(e *Effect, run string, s *Settlement) (Effect, error) {
 		return settled, nil
 	case !open:
 		return settled, conflictOver(e, "it cannot become "+string(state))
+	case state == EffectNone && e.State == EffectRunning && !e.SettledAt.IsZero():
+		settled.State = EffectUnknown // that this claim had no effect says nothing of an earlier one
+		return settled, nil
 	}
 	settled.State, settled.SettledAt = state, instant(s.At)
 	if state == EffectLanded {
@@ -180,6 +198,11 @@ func Find(e *Effect, r *Resolution) (found Effect, fresh bool, err error) {
 		}
 	}
 	if err := checkResolution(r); err != nil {
+		return *e, false, err
+	}
+	if e.State == EffectRunning {
+		err := conflictOver(e, "nothing is to be found out yet")
+		err.Hint = "its call may still be under way; where its process is gone, holdfast work --once takes the run over, and the effect is unknown then"
 		return *e, false, err
 	}
 	if e.State != EffectUnknown {
@@ -220,7 +243,7 @@ func checkResolution(r *Resolution) error {
 	return nil
 }
 
-func conflictOver(e *Effect, why string) error {
+func conflictOver(e *Effect, why string) *kernel.Error {
 	return &kernel.Error{
 		Code:    kernel.CodeConflict,
 		Message: fmt.Sprintf("effect %s is %s: %s", e.ID, e.State, why),

@@ -74,6 +74,13 @@ func Untaken(run string, number int64) error {
 	return &kernel.Error{Code: kernel.CodeConflict, Message: fmt.Sprintf("run %q has no signal %d to take up", run, number)}
 }
 
+// Unheard is the answer to an entry that stops its run although a signal waits
+// which it does not take up, and which somebody was told is recorded: CONFLICT.
+// Nobody hears it after the stop.
+func Unheard(run string) error {
+	return &kernel.Error{Code: kernel.CodeConflict, Message: fmt.Sprintf("run %q has signals to take up before it stops", run)}
+}
+
 // Decision is the payload of an approve or refuse signal.
 type Decision struct {
 	Approval string     `json:"approval"`

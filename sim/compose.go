@@ -61,10 +61,15 @@ func (c *composer) run(i int) *runPlan {
 			r.tenant, r.user = other.tenant, other.user
 		}
 	}
+	if c.chanceOf(35) {
+		r.smooth, r.contends = true, false
+	}
 	c.settings(r)
 	c.policy(r)
 	c.steps(r)
-	c.wishes(r)
+	if !r.smooth {
+		c.wishes(r)
+	}
 	return r
 }
 
@@ -90,11 +95,14 @@ func (c *composer) settings(r *runPlan) {
 	if c.chanceOf(10) {
 		r.limits.Calls = 1 + c.IntN(5)
 	}
-	if c.chanceOf(15) {
-		r.limits.Deadline = time.Duration(5+c.IntN(60)) * time.Second
-	}
 	if c.chanceOf(20) {
 		r.limits.Repeat = 2 + c.IntN(3)
+	}
+	if r.smooth {
+		return
+	}
+	if c.chanceOf(15) {
+		r.limits.Deadline = time.Duration(5+c.IntN(60)) * time.Second
 	}
 	if c.chanceOf(15) {
 		r.limits.Tokens = int64(2000 + c.IntN(8000))
@@ -115,7 +123,7 @@ func (c *composer) policy(r *runPlan) {
 		default:
 			r.rules[name] = rule{answer: kernel.Allow}
 		}
-		if rule := r.rules[name]; rule.answer != kernel.Deny && c.chanceOf(4) {
+		if rule := r.rules[name]; rule.answer != kernel.Deny && !r.smooth && c.chanceOf(4) {
 			rule.denies = c.upTo(2 * time.Minute)
 			r.rules[name] = rule
 		}
@@ -123,7 +131,7 @@ func (c *composer) policy(r *runPlan) {
 }
 
 func (c *composer) asking(r *runPlan) *kernel.Asking {
-	if c.chanceOf(10) {
+	if r.smooth || c.chanceOf(10) {
 		return nil
 	}
 	a := &kernel.Asking{}
@@ -222,9 +230,13 @@ func (c *composer) call(r *runPlan, id string, _ int) *callPlan {
 		p.tool = "fly"
 	}
 	for range 6 {
-		p.does = append(p.does, c.behaviour(kind.class))
+		b := c.behaviour(kind.class)
+		if r.smooth {
+			b.how = succeeds
+		}
+		p.does = append(p.does, b)
 	}
-	p.vague = c.chanceOf(15)
+	p.vague = !r.smooth && c.chanceOf(15)
 	p.goal = c.chanceOf(20)
 	c.decisions(r, p)
 	if r.unknown == kernel.UnknownWait || c.chanceOf(40) {
@@ -289,7 +301,9 @@ func (c *composer) decisions(r *runPlan, p *callPlan) {
 		}
 		for _, by := range who {
 			v := vote{by: by, yes: yes, after: c.upTo(40 * time.Second), twice: c.chanceOf(20), stale: c.chanceOf(5)}
-			if c.chanceOf(10) {
+			if r.smooth {
+				v.yes, v.stale = true, false
+			} else if c.chanceOf(10) {
 				v.yes = !v.yes
 			}
 			if c.chanceOf(15) {

@@ -93,7 +93,7 @@ func (m *mind) place(messages []model.Message) place {
 			}
 			doubt = false
 		case kernel.RoleTool:
-			doubt = doubt || b.IsError && strings.Contains(b.Text, "may have taken effect")
+			doubt = doubt || strings.Contains(b.Text, "may have taken") || strings.Contains(b.Text, "no answer")
 		}
 	}
 	if at >= 0 && doubt && m.run.steps[at].insists && again < 2 {

@@ -41,6 +41,7 @@ type runPlan struct {
 	steps    []*step
 	wishes   []wish
 	contends bool // its calls may meet equal ones of others
+	smooth   bool // nothing goes wrong in it of itself
 
 	calls map[string]*callPlan
 }

@@ -36,6 +36,7 @@ type shadow struct {
 	prior  int          // runs of its session before it
 
 	disturbed bool  // by more than time
+	uncertain bool  // it lost what nobody can make up for
 	resumed   int64 // the record of the latest take-over
 	cancelled bool
 	accepted  bool // by the verifier

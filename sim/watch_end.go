@@ -19,6 +19,9 @@ func (w *watch) end() {
 	for _, id := range w.asked {
 		w.checkVotes(id)
 	}
+	for _, r := range w.begun {
+		w.compare(r)
+	}
 	w.checkChain()
 }
 

@@ -16,6 +16,7 @@ type row struct {
 	run, call        string
 	class            kernel.EffectClass
 	state            journal.EffectState
+	doubted          bool // an earlier claim of the same key may have landed it
 	settled          time.Time
 }
 
@@ -111,6 +112,9 @@ func (r *row) settle(s *journal.Settlement) *row {
 	state := map[kernel.Disposition]journal.EffectState{
 		kernel.Landed: journal.EffectLanded, kernel.DidNotHappen: journal.EffectNone, kernel.InDoubt: journal.EffectUnknown,
 	}[s.Disposition]
+	if state == journal.EffectNone && r.state == journal.EffectRunning && r.doubted {
+		state = journal.EffectUnknown // of this claim alone it is known
+	}
 	if state != r.state {
 		next.state, next.settled = state, s.At
 	}
@@ -153,8 +157,10 @@ func (w *watch) takeEffects(r *shadow, e *journal.Entry) {
 		if w.ledger[c.ID] == nil {
 			w.claimed = append(w.claimed, c.ID)
 		}
+		before := w.ledger[c.ID]
 		w.ledger[c.ID] = &row{
-			id: c.ID, tenant: r.plan.tenant, tool: plan.tool, request: requestOf(plan), user: r.plan.user,
+			doubted: before != nil && (before.doubted || before.state == journal.EffectUnknown) && before.state != journal.EffectNone,
+			id:      c.ID, tenant: r.plan.tenant, tool: plan.tool, request: requestOf(plan), user: r.plan.user,
 			run: r.plan.id, call: c.Call, class: traitsOf(plan.tool).class, state: journal.EffectRunning,
 		}
 		w.checkRow(w.ledger[c.ID])
@@ -209,6 +215,9 @@ func (w *watch) resolved(res *journal.Resolution, err error) {
 		}
 	}
 	w.ledger[res.Effect] = &next
+	if s := w.runs[r.run]; s != nil && s.disturbed {
+		s.uncertain = true // who finds out first is chance
+	}
 	w.checkRow(&next)
 }
 

@@ -35,6 +35,7 @@ func (w *watch) takeRecord(p *process, r *shadow, e *journal.Entry, i int, begun
 		w.tracef(p, "%s %3d  %s", r.plan.id, rec.Seq, kernel.DescribeEvent(event))
 	}
 	r.account.take(event, &before, &r.replay.State)
+	r.uncertain = r.uncertain || lost(event, &before)
 	w.takeEvent(r, e, event, content, rec.Seq, begun)
 }
 
@@ -58,6 +59,25 @@ func (w *watch) takeEvent(r *shadow, e *journal.Entry, event kernel.Event, conte
 	case kernel.EffectResolved:
 		w.once(r, fmt.Sprintf("%s %s %s", ev.Effect, ev.As, ev.Note), "a resolution")
 	}
+}
+
+// lost reports whether an event says that something is lost which nobody can
+// make up for.
+func lost(event kernel.Event, before *kernel.State) bool {
+	switch e := event.(type) {
+	case kernel.Resumed:
+		for i := before.Cursor; i < len(before.Batch); i++ {
+			c := &before.Batch[i]
+			if c.Stage == kernel.StageRunning && (c.Effect == kernel.Once || c.Interrupted >= 2) {
+				return true
+			}
+		}
+	case kernel.Reconciled:
+		return e.Found == kernel.PresenceUnknown
+	case kernel.HostFailed:
+		return true
+	}
+	return false
 }
 
 // once looks that a signal becomes one event.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,7 @@ type world struct {
 type outside struct {
 	id     string
 	class  kernel.EffectClass
+	run    string        // that had it first
 	landed int           // how often it took place
 	at     time.Duration // the first time
 	open   []*visit      // that may still let it take place
@@ -239,6 +241,7 @@ func (w *world) run(ctx context.Context, t *visitor, c tool.Call) (tool.Result, 
 	v := &visit{outside: &outside{class: kernel.Read}, proc: p, call: plan, tenant: c.Tenant}
 	if t.class != kernel.Read {
 		v.outside = w.effect(effectID(&c, t.name), t.class)
+		v.run = cmp.Or(v.run, c.Run)
 		v.open = append(v.open, v)
 	}
 	w.watch.toolBegins(p, v, c.ID, c.Run)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"time"
 
@@ -24,10 +25,11 @@ type batch struct {
 	applied []int64
 }
 
-// contested reports whether the journal's own facts can stand against it,
-// because someone else was faster.
-func (b *batch) contested() bool {
-	return len(b.closed) > 0 || len(b.asked) > 0 || len(b.settled) > 0 || len(b.applied) > 0
+// contested reports whether the journal's own facts can stand against what was
+// applied, because someone else was faster.
+func (r *run) contested() bool {
+	b := &r.batch
+	return len(b.closed) > 0 || len(b.asked) > 0 || len(b.settled) > 0 || len(b.applied) > 0 || r.x.State.Outcome != nil
 }
 
 // maxTries bounds how often a step is taken again because the journal's facts
@@ -43,9 +45,9 @@ func (r *run) step(apply func() error) *work {
 	for tries := 0; err != nil && tries < maxTries; {
 		switch {
 		case r.refusedBy(err): // one claim less to be made
-		case kernel.CodeOf(err) == kernel.CodeConflict && r.batch.contested():
+		case kernel.CodeOf(err) == kernel.CodeConflict && r.contested():
 			tries++
-			r.lookAgain(tries == 1, &apply)
+			r.lookAgain(tries, &apply)
 		default:
 			tries = maxTries
 			continue
@@ -69,6 +71,7 @@ func (r *run) step(apply func() error) *work {
 type known struct {
 	refused map[kernel.Seq]*journal.Refusal // claims, by their RunTool
 	settled map[string]bool                 // effects about which someone else has said something different
+	deaf    bool                            // it stops whatever is sent to it meanwhile
 }
 
 // refusedBy takes note of a claim that the ledger refuses. It reports whether
@@ -88,8 +91,9 @@ func (r *run) refusedBy(err error) bool {
 
 // lookAgain finds out who was faster: the step hears the run's signals first
 // from now on, and says nothing of effects that were resolved meanwhile.
-func (r *run) lookAgain(first bool, apply *func() error) {
+func (r *run) lookAgain(tries int, apply *func() error) {
 	settled := map[string]bool{}
+	maps.Copy(settled, r.known.settled)
 	for i := range r.batch.settled {
 		s := &r.batch.settled[i]
 		row, err := r.eng.journal.Effect(context.Background(), s.Effect)
@@ -101,8 +105,8 @@ func (r *run) lookAgain(first bool, apply *func() error) {
 			settled[s.Effect] = true
 		}
 	}
-	r.known = known{settled: settled} // what follows may have other numbers
-	if !first {
+	r.known = known{settled: settled, deaf: tries >= maxTries-1} // what follows may have other numbers
+	if tries > 1 {
 		return
 	}
 	step := *apply
@@ -294,7 +298,7 @@ func (r *run) flush(ctx context.Context) error {
 	if len(b.records) == 0 {
 		return nil
 	}
-	now := r.eng.clock.Now().UTC()
+	now := r.eng.clock.Now().UTC().Round(0) // leases go by the clock on the wall, also while the machine sleeps
 	lease := r.lease
 	lease.Until = now.Add(r.eng.lease)
 	head := r.summary()
@@ -303,6 +307,7 @@ func (r *run) flush(ctx context.Context) error {
 		Head: head, Records: b.records, Lease: &lease, Now: now,
 		Release: parks || head.State == journal.Stopped || r.leaves(),
 		Asked:   b.asked, Closed: b.closed, Settled: b.settled, Claim: b.claim, Spent: b.spent, Applied: b.applied,
+		Heard: !r.halting && !r.known.deaf,
 	}
 	if b.records[0].Seq == 1 {
 		entry.Place = r.place

@@ -190,6 +190,8 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 		if !begun {
 			r.closed = true
 			e.forget(r)
+			close(r.done) // for whoever has it from the engine
+			r.feed.rest(nil)
 			e.drop(r.feed)
 			e.wg.Done()
 		}

@@ -28,6 +28,12 @@ func hostName() string {
 	return strings.ReplaceAll(kernel.Clip(host, 100), "/", "_")
 }
 
+// OwnerGone reports that the process which owns a lease, by the name that an
+// engine gives itself, has provably ended. False proves nothing: another
+// machine's processes cannot be seen, nor those of most systems but Linux. It is
+// safe for concurrent use.
+func OwnerGone(owner string) bool { return gone(owner) }
+
 // gone reports that the process which owns a lease has provably ended: it ran
 // on this machine, seen from the same processes' names, and is not there now.
 // Its lease need not be waited for.

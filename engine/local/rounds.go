@@ -15,9 +15,12 @@ type rounds struct {
 	mu    sync.Mutex
 	beat  engine.Timer // nil: not set
 	poll  engine.Timer
-	seen  int64 // journal.Changes at the last look
+	seen  int64 // journal.Changes at the last look, or unseen
 	ended bool
 }
+
+// unseen is no number of changes: the next look is a whole one.
+const unseen = -1
 
 // keepUp sets the timers that are not set. The engine is locked.
 func (e *Engine) keepUp() {

@@ -40,9 +40,10 @@ type run struct {
 	ready   []kernel.Command // to execute once that is committed
 	known   known            // of the step that is taken
 	out     map[kernel.Seq]order
-	free    bool // its lease was given back
-	parked  bool // since it waits for people
-	halting bool // it comes to its end, and begins nothing any more
+	wished  *engine.Signal // the latest one that was taken up; nil: none
+	free    bool           // its lease was given back
+	parked  bool           // since it waits for people
+	halting bool           // it comes to its end, and begins nothing any more
 	closed  bool
 }
 
@@ -90,23 +91,33 @@ func preview(s string) string {
 
 // signal cancels: RUN_STOPPED when the run is not driven here any more. A wish
 // that finds a commit under way is taken up right behind it, before anything
-// is executed. The kernel makes one cancel of many.
+// is executed. The same signal again changes nothing.
 func (r *run) signal(s *engine.Signal) error {
 	r.wish.Store(s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.wish.CompareAndSwap(s, nil) {
-		return nil // taken up, or replaced by one that says the same
+	if r.wish.CompareAndSwap(s, nil) && !r.closed && !r.tookUp(s) { // nor replaced by one that says the same
+		r.goOn(r.cancel(s))
 	}
-	if r.closed {
+	if r.closed && !r.tookUp(s) {
 		return stopped()
 	}
-	r.goOn(r.report(0, r.cancelled(s), engine.Content{}))
 	return nil
 }
 
-func (r *run) cancelled(s *engine.Signal) kernel.Event {
-	return kernel.Cancelled{At: r.now(), By: kernel.Clip(s.By, 200), Reason: kernel.Clip(s.Reason, 2000)}
+// cancel takes a wish up.
+func (r *run) cancel(s *engine.Signal) *work {
+	r.wished = s
+	w := r.report(0, kernel.Cancelled{At: r.now(), By: kernel.Clip(s.By, 200), Reason: kernel.Clip(s.Reason, 2000)}, engine.Content{})
+	if r.lost != nil && r.lost.Code == kernel.CodeLeaseLost {
+		r.wished = nil // it reached nobody
+	}
+	return w
+}
+
+// tookUp reports whether a wish was taken up, in this or another delivery.
+func (r *run) tookUp(s *engine.Signal) bool {
+	return r.wished != nil && (r.wished == s || s.ID != "" && r.wished.ID == s.ID)
 }
 
 func stopped() error {
@@ -187,8 +198,8 @@ func (r *run) next() *work {
 		r.close()
 		return nil
 	}
-	if s := r.wish.Swap(nil); s != nil {
-		return r.report(0, r.cancelled(s), engine.Content{})
+	if s := r.wish.Swap(nil); s != nil && !r.tookUp(s) {
+		return r.cancel(s)
 	}
 	if r.leaves() {
 		r.handBack()

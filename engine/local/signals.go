@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -128,9 +127,16 @@ func (e *Engine) nudge() {
 }
 
 // listen takes up the signals that wait for the run, and lets go of one that
-// nobody can be asked about here any more.
+// nobody can be asked about here any more. A journal that cannot be read is no
+// failure of the run: it is looked at again.
 func (r *run) listen() *work {
-	if w := r.step(r.hear); w != nil || r.closed {
+	signals, err := r.signals()
+	if err != nil {
+		r.eng.log.Warn("signals not looked at", "run", r.id, "error", err)
+		r.eng.rounds.saw(unseen)
+		return nil
+	}
+	if w := r.step(func() error { return r.heed(signals) }); w != nil || r.closed {
 		return w
 	}
 	if r.mayPark(&r.head, r.eng.clock.Now()) {
@@ -147,6 +153,10 @@ func (r *run) hear() error {
 	if err != nil {
 		return err
 	}
+	return r.heed(signals)
+}
+
+func (r *run) heed(signals []journal.Signal) error {
 	slices.SortStableFunc(signals, func(a, b journal.Signal) int { return urgency(&a) - urgency(&b) })
 	for i := range signals {
 		if slices.Contains(r.batch.applied, signals[i].Number) {
@@ -185,7 +195,7 @@ func (r *run) obey(s *journal.Signal) error {
 		err = r.take(event, content)
 		if kernel.CodeOf(err) == kernel.CodeInvalidEvent {
 			r.eng.log.Error("signal not usable", "run", r.id, "signal", s.ID, "error", err)
-			err = r.distrust(s, event)
+			err = r.distrust(event)
 		}
 	}
 	r.batch.applied = append(r.batch.applied, s.Number)
@@ -197,18 +207,18 @@ func (r *run) eventOf(s *journal.Signal) (kernel.Event, engine.Content, error) {
 	switch s.Kind {
 	case journal.SignalCancel:
 		var w wish
-		_ = json.Unmarshal(s.Payload, &w) // without a reason it is a cancel too
+		says(s, &w) // without a reason it is a cancel too
 		return kernel.Cancelled{At: r.now(), By: s.By, Reason: w.Reason}, engine.Content{}, nil
 	case journal.SignalSay:
 		var w wish
-		if json.Unmarshal(s.Payload, &w) != nil || w.Text == "" {
-			return nil, engine.Content{}, nil
+		if !says(s, &w) || w.Text == "" {
+			break
 		}
 		return kernel.UserSaid{At: r.now(), By: s.By, Signal: s.ID, Size: len(w.Text)}, engine.Content{Said: &engine.Said{Text: w.Text}}, nil
 	case journal.SignalApprove, journal.SignalRefuse:
 		var d journal.Decision
-		if json.Unmarshal(s.Payload, &d) != nil {
-			return nil, engine.Content{}, nil
+		if !says(s, &d) {
+			break
 		}
 		a, err := r.eng.journal.Approval(ctx, d.Approval)
 		if err != nil {
@@ -217,8 +227,8 @@ func (r *run) eventOf(s *journal.Signal) (kernel.Event, engine.Content, error) {
 		return engine.Decided(r.now(), &a, &d, s.Kind == journal.SignalApprove), engine.Content{}, nil
 	case journal.SignalResolve:
 		var d journal.Resolved
-		if json.Unmarshal(s.Payload, &d) != nil {
-			return nil, engine.Content{}, nil
+		if !says(s, &d) {
+			break
 		}
 		f, err := r.eng.journal.Effect(ctx, d.Effect)
 		if err != nil {
@@ -230,8 +240,11 @@ func (r *run) eventOf(s *journal.Signal) (kernel.Event, engine.Content, error) {
 	return nil, engine.Content{}, nil
 }
 
+// says reads what a signal says into v, where it can be read.
+func says(s *journal.Signal, v any) bool { return json.Unmarshal(s.Payload, v) == nil }
+
 // distrust refuses the call of an approval whose content is not the call's.
-func (r *run) distrust(s *journal.Signal, e kernel.Event) error {
+func (r *run) distrust(e kernel.Event) error {
 	d, ok := e.(kernel.ApprovalDecided)
 	if !ok {
 		return nil
@@ -241,8 +254,7 @@ func (r *run) distrust(s *journal.Signal, e kernel.Event) error {
 			d.Approved, d.Reason, d.Digest = false, "what was approved is not this call", kernel.CallDigest(c.Call)
 		}
 	}
-	err := r.take(d, engine.Content{})
-	return errors.Join(err)
+	return r.take(d, engine.Content{})
 }
 
 // askHere asks the agent's own approver. What it says is a vote like any other.

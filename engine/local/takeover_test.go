@@ -461,7 +461,13 @@ func TestWokenByMany(t *testing.T) {
 		j := memory.New()
 		var paid atomic.Int64
 		e := open(t, j, often)
-		r := start(t, e, engine.Start{Agent: payer(t, paying(`{}`), &paid, asking{})})
+		m := paying(`{}`)
+		for range 8 { // a word that comes with the answer is answered, too
+			m.steps = append(m.steps, says("done"))
+		}
+		a := payer(t, m, &paid, asking{})
+		a.Limits = limits(func(l *kernel.Limits) { l.Turns = len(m.steps) })
+		r := start(t, e, engine.Start{Agent: a})
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
@@ -512,5 +518,69 @@ func TestPersonAndLookupDisagree(t *testing.T) {
 	row := effects(t, j, journal.EffectQuery{})[0]
 	if got := results(r); got[0] != "a: acted" || row.State != journal.EffectNone || len(row.Resolutions) != 1 || w.most() != 1 {
 		t.Errorf("%q, effect %+v", got, row)
+	}
+}
+
+// A cancel that is given to a process which lost the run, and does not know yet,
+// reaches whoever drives it.
+func TestCancelAtTheWrongProcess(t *testing.T) {
+	var w world
+	both := make(chan context.Context, 2)
+	act := acting(kernel.Idempotent, &w, func(ctx context.Context, _ func()) error {
+		both <- ctx
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	m := &script{steps: []step{calls(call("a", "act", `{}`))}}
+	agent := &engine.Agent{Model: m, Tools: tools(t, act), Policy: allowAll{}, Limits: limits(func(l *kernel.Limits) { l.Deadline = time.Hour })}
+	j := memory.New()
+	slow := open(t, j)
+	if _, err := slow.Start(t.Context(), engine.Start{Run: "r", Agent: agent, Question: "q"}); err != nil {
+		t.Fatal(err)
+	}
+	<-both
+	fast := open(t, j, later(time.Minute), knows(agent), often)
+	ctx, stop := context.WithCancel(t.Context())
+	worked := make(chan error, 1)
+	go func() { worked <- fast.Work(ctx, local.Workload{}) }()
+	<-both
+	if err := slow.Signal(t.Context(), "r", engine.Signal{Kind: engine.SignalCancel, Reason: "enough"}); err != nil {
+		t.Fatal(err)
+	}
+	wantStop(t, stopOf(t, fast, "r"), kernel.StopCancelled, "enough")
+	stop()
+	if err := <-worked; err != nil {
+		t.Error(err)
+	}
+}
+
+// A cancel that is delivered twice is recorded once.
+func TestCancelTwice(t *testing.T) {
+	begun, ended, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	slow := probe{name: "slow", effect: kernel.Once, run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		close(begun)
+		<-ctx.Done()
+		close(ended)
+		<-release
+		return tool.Result{}, ctx.Err()
+	}}
+	j := memory.New()
+	e := open(t, j)
+	m := &script{steps: []step{calls(call("a", "slow", `{}`))}}
+	if _, err := e.Start(t.Context(), engine.Start{Run: "r", Agent: &engine.Agent{Model: m, Tools: tools(t, slow), Policy: allowAll{}}, Question: "q"}); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	for range 3 {
+		if err := e.Signal(t.Context(), "r", engine.Signal{ID: "c", Kind: engine.SignalCancel}); err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+	}
+	close(release)
+	r := stopOf(t, e, "r")
+	wantStop(t, r, kernel.StopCancelled, "")
+	if n := count(kinds(t, j, "r"), kernel.KindCancelled); n != 1 {
+		t.Errorf("cancelled %d times", n)
 	}
 }

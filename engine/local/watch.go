@@ -52,16 +52,16 @@ func (f *feed) change() {
 func (f *feed) drive() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.driven = true
+	f.driven, f.lost = true, nil
 }
 
 // rest says that this process drives the run no more, and why what came of it
-// is not journaled, if it is not.
+// is not journaled, if it is not. What another process does with the run is.
 func (f *feed) rest(lost *kernel.Error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.driven = false
-	if lost != nil {
+	if lost != nil && lost.Code != kernel.CodeLeaseLost {
 		f.lost = lost
 	}
 	f.change()
@@ -245,6 +245,17 @@ func (w *watcher) passDeltas(record int64) (on bool) {
 	}
 }
 
+// letGo waits until this process has let a run go that has stopped, so that
+// whoever is told of the stop finds its session free.
+func (e *Engine) letGo(ctx context.Context, id string) {
+	if r := e.live(id); r != nil {
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+		}
+	}
+}
+
 // records yields what was committed since. It reports whether to go on.
 func (w *watcher) records(ctx context.Context) (on bool, err error) {
 	records, err := w.e.journal.Read(ctx, w.id, w.replay.Seq, 0)
@@ -261,6 +272,9 @@ func (w *watcher) records(ctx context.Context) (on bool, err error) {
 			return false, err
 		}
 		outcome := w.replay.State.Outcome
+		if outcome != nil {
+			w.e.letGo(ctx, w.id)
+		}
 		if records[i].Seq > w.after {
 			if !w.yield(engine.Update{Seq: records[i].Seq, Event: event, Content: content.Public(), Committed: engine.Public(w.replay.History.Messages()[before:]), Outcome: outcome}, nil) {
 				return false, nil

@@ -43,6 +43,9 @@ func (e *Engine) Work(ctx context.Context, w Workload) error {
 	shift := &shift{e: e, w: w, left: map[string]int64{}}
 	for {
 		more, err := shift.round(ctx)
+		if ctx.Err() != nil {
+			err = nil // it was told to end
+		}
 		if err != nil || ctx.Err() != nil {
 			e.Leave()
 			return err
@@ -73,15 +76,12 @@ func (s *shift) round(ctx context.Context) (more bool, err error) {
 	s.free(ctx)
 	heads, err := s.e.journal.Ready(ctx, s.e.clock.Now().UTC(), 0)
 	if err != nil {
-		if ctx.Err() != nil {
-			return false, nil
-		}
 		return false, err
 	}
 	for i := range heads {
 		h := &heads[i]
 		if ctx.Err() != nil || s.e.count() >= maxAtOnce {
-			return false, nil
+			break // until there is room
 		}
 		if at, tried := s.left[h.Run]; tried && at == h.LastSeq+int64(h.Pending)<<32 || s.e.live(h.Run) != nil || !s.wants(h) {
 			continue
@@ -98,7 +98,7 @@ func (s *shift) round(ctx context.Context) (more bool, err error) {
 		}
 		more = true
 	}
-	return more, nil
+	return more && s.e.count() < maxAtOnce, nil
 }
 
 func (s *shift) wants(h *journal.Head) bool { return s.w.Only == nil || s.w.Only(*h) }
@@ -124,10 +124,7 @@ func (s *shift) free(ctx context.Context) {
 func (s *shift) held(ctx context.Context, now time.Time) []journal.Head {
 	var heads []journal.Head
 	for _, q := range []journal.Query{{State: journal.Running}, {State: journal.Waiting, Signalled: true}} {
-		found, err := s.e.journal.Heads(ctx, q)
-		if err != nil {
-			return nil
-		}
+		found, _ := s.e.journal.Heads(ctx, q)
 		heads = append(heads, found...)
 	}
 	return slices.DeleteFunc(heads, func(h journal.Head) bool { return !h.Lease.Held(now) || !s.wants(&h) })
@@ -307,8 +304,9 @@ func (e *Engine) agentOf(ctx context.Context, s *engine.Stored, cancels bool) (*
 	}
 	agent, err := e.agents(ctx, s)
 	switch {
-	case err != nil && cancels:
-		return nil, nil
+	case cancels && err != nil:
+		agent, err = nil, nil
+	case cancels:
 	case err == nil && agent == nil:
 		err = &kernel.Error{Code: kernel.CodeConfiguration, Message: "there is no agent for run " + s.Head.Run}
 	}

@@ -17,11 +17,7 @@ func (a *app) approvalsCommand() *cobra.Command {
 		a.approvalsListCommand(), a.approvalsShowCommand(), a.approveCommand(), a.refuseCommand())
 }
 
-// The words of the flags of those that only look.
-const (
-	approvalUser   = "only what the user `NAME` asked for, or may decide; the rest is not there"
-	approvalTenant = onlyTenant
-)
+const approvalUser = "only what the user `NAME` asked for, or may decide; the rest is not there"
 
 func (a *app) approvalsListCommand() *cobra.Command {
 	var flags journalFlags
@@ -39,7 +35,7 @@ func (a *app) approvalsListCommand() *cobra.Command {
 			return a.listApprovals(cmd.Context(), flags, q)
 		},
 	}
-	flags.add(cmd, besideConfig, approvalUser, approvalTenant, oneArray)
+	flags.add(cmd, besideConfig, approvalUser, onlyTenant, oneArray)
 	cmd.Flags().BoolVar(&all, "all", false, "also those that are decided, spent or over")
 	cmd.Flags().StringVar(&run, "run", "", "only those of the run `ID`")
 	return cmd
@@ -55,7 +51,7 @@ func (a *app) approvalsShowCommand() *cobra.Command {
 			return a.showApproval(cmd.Context(), flags, args[0])
 		},
 	}
-	flags.add(cmd, besideConfig, approvalUser, approvalTenant, oneObject)
+	flags.add(cmd, besideConfig, approvalUser, onlyTenant, oneObject)
 	return cmd
 }
 
@@ -89,7 +85,7 @@ func findApproval(ctx context.Context, j journal.Reader, w identity, id string) 
 	if err == nil && !w.seesApproval(&p) {
 		err = journal.NoApproval(id)
 	}
-	return p, err
+	return p, listedBy(err, "holdfast approvals ls --all")
 }
 
 func (a *app) listApprovals(ctx context.Context, flags journalFlags, q journal.ApprovalQuery) error {
@@ -110,10 +106,12 @@ func (a *app) listApprovals(ctx context.Context, flags journalFlags, q journal.A
 		}
 		return writeJSON(a.stdout, list)
 	}
+	now := time.Now()
 	return a.table("ID\tRUN\tSTATE\tTOOL\tASKED BY\tASKED\tEXPIRES", func(d *display) {
 		for i := range found {
 			p := &found[i]
-			d.printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", safeLine(p.ID), safeLine(p.Run), p.State, safeLine(p.Tool),
+			state := pick(p.State == journal.ApprovalOpen && over(p, now), "open, too late", string(p.State))
+			d.printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", safeLine(p.ID), safeLine(p.Run), state, safeLine(p.Tool),
 				orDash(safeLine(p.User)), stampOrDash(p.Asked), stampOrDash(p.Expires))
 		}
 	})
@@ -129,26 +127,34 @@ func (a *app) showApproval(ctx context.Context, flags journalFlags, id string) e
 	if err != nil {
 		return err
 	}
-	return a.printApproval(flags, &p)
-}
-
-func (a *app) printApproval(flags journalFlags, p *journal.Approval) error {
 	if flags.json {
-		return writeJSON(a.stdout, newApproval(p))
+		return writeJSON(a.stdout, newApproval(&p))
 	}
 	d := newDisplay(a.stdout)
-	d.printf("%s", describeApproval(p, time.Now()))
+	d.printf("%s", describeApproval(&p, time.Now()))
 	if p.State == journal.ApprovalOpen {
-		d.decide(p, flags.again())
+		d.decide(&p, flags.again(), time.Now())
 	}
 	return nil
 }
 
 // decide says what to type to decide an approval.
-func (d *display) decide(p *journal.Approval, again string) {
+func (d *display) decide(p *journal.Approval, again string, now time.Time) {
+	if over(p, now) {
+		d.printf("the time to decide is over: the run goes on as its rule says, with: holdfast work --once%s\n", again)
+		return
+	}
 	id := quoteArgument(p.ID)
+	if rule := &p.Approvers; rule.NotAsker || rule.Quorum > 1 || len(deciders(p)) > 0 {
+		id += " --user NAME" // the rule asks who it is
+	}
 	d.printf("to allow it:  holdfast approvals approve%s %s --hash %s\n", again, id, p.Hash)
 	d.printf("to refuse it: holdfast approvals refuse%s %s --reason TEXT\n", again, id)
+}
+
+// over reports whether the time to decide is.
+func over(p *journal.Approval, now time.Time) bool {
+	return !p.Expires.IsZero() && !now.Before(p.Expires)
 }
 
 // describeApproval is all there is to know about an approval, for whoever
@@ -179,9 +185,9 @@ func describeAsk(p *journal.Approval, now time.Time) string {
 	fmt.Fprintf(&b, "  asked for by %s%s\n", orNobody(p.User), pick(p.Tenant != "", " of "+safeLine(p.Tenant), ""))
 	fmt.Fprintf(&b, "  to be decided by %s\n", describeDeciders(p))
 	if !p.Expires.IsZero() {
-		left := "is over"
-		if span := p.Expires.Sub(now); span > 0 {
-			left = "in " + span.Round(time.Second).String()
+		left := "which is over"
+		if !over(p, now) {
+			left = "in " + p.Expires.Sub(now).Round(time.Second).String()
 		}
 		fmt.Fprintf(&b, "  until %s (%s)\n", stampOrDash(p.Expires), left)
 	}

@@ -15,11 +15,7 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// The words of the flags of those that decide.
-const (
-	deciderUser   = "the `NAME` of who decides; without it a rule that asks for a name refuses"
-	deciderTenant = "only if it is of the tenant `NAME`; otherwise it is not found"
-)
+const deciderUser = "the `NAME` of who decides; without it a rule that asks for a name refuses"
 
 func (a *app) approveCommand() *cobra.Command {
 	var flags journalFlags
@@ -34,7 +30,7 @@ func (a *app) approveCommand() *cobra.Command {
 			return a.vote(cmd.Context(), flags, journal.Vote{Approval: args[0], Approve: true, Hash: hash})
 		},
 	}
-	flags.add(cmd, besideConfig, deciderUser, deciderTenant, oneObject)
+	flags.add(cmd, besideConfig, deciderUser, onlyTenant, oneObject)
 	cmd.Flags().StringVar(&hash, "hash", "", "the `HASH` that approvals show printed")
 	return cmd
 }
@@ -54,7 +50,7 @@ func (a *app) refuseCommand() *cobra.Command {
 			return a.vote(cmd.Context(), flags, journal.Vote{Approval: args[0], Reason: reason})
 		},
 	}
-	flags.add(cmd, besideConfig, deciderUser, deciderTenant, oneObject)
+	flags.add(cmd, besideConfig, deciderUser, onlyTenant, oneObject)
 	cmd.Flags().StringVar(&reason, "reason", "", "why, as a `TEXT` that the model is told (required)")
 	return cmd
 }
@@ -93,13 +89,12 @@ func (a *app) vote(ctx context.Context, flags journalFlags, v journal.Vote) erro
 		d.printf("it has %d of the %d votes that it needs\n", len(p.Votes), max(1, p.Approvers.Quorum))
 		return nil
 	}
-	d.goesOn(p.Run, flags)
+	h, err := j.Head(ctx, p.Run)
+	if err != nil {
+		return err
+	}
+	d.goesOn(&h, flags)
 	return nil
-}
-
-// goesOn says what takes a run up again.
-func (d *display) goesOn(run string, flags journalFlags) {
-	d.printf("run %s goes on under whoever drives it, or with: holdfast work --once%s\n", safeLine(run), flags.again())
 }
 
 // confirm shows what would run and waits for the line yes, where a person sits

@@ -244,7 +244,7 @@ func TestQuestionSaysHowLongIsLeft(t *testing.T) {
 	}{
 		{now.Add(29_600 * time.Millisecond), "\n  until 2023-11-14T22:13:49Z (in 30s)\n"},
 		{now.Add(12 * time.Hour), " (in 12h0m0s)\n"},
-		{now, " (is over)\n"},
+		{now, " (which is over)\n"},
 		{time.Time{}, "\n  to be decided by anyone\n  hash 0f\n"},
 	} {
 		a := approvalOf(`{}`)

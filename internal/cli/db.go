@@ -65,7 +65,7 @@ func (a *app) dbCheckCommand() *cobra.Command {
 			return a.checkFile(cmd.Context(), flags)
 		},
 	}
-	flags.add(cmd, besideConfig, nobodysUser, nobodysTenant, oneObject)
+	flags.add(cmd, besideConfig, nobodys, nobodys, oneObject)
 	return cmd
 }
 

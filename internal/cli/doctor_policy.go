@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/holdfast-run/holdfast/internal/cli/config"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -28,26 +29,11 @@ func checkPolicy(ctx context.Context, c *config.Config) []check {
 		}
 	}
 	for i, r := range c.Policy {
-		if !matchesAny(ctx, r, c.Tools) {
+		if !slices.ContainsFunc(c.Tools, r.Matches) {
 			note(fmt.Sprintf("policy rule %d: %s %s matches no tool that is listed", i+1, r.Answer, r.Tool), "list the tool, or take the rule out")
 		}
 	}
 	return checks
-}
-
-// matchesAny asks a policy of that rule alone.
-func matchesAny(ctx context.Context, r policy.Rule, tools []string) bool {
-	r.Answer = kernel.Allow
-	alone, err := policy.NewRules([]policy.Rule{r})
-	if err != nil {
-		return false
-	}
-	for _, name := range tools {
-		if d, err := alone.Decide(ctx, policy.Request{Tool: name}); err == nil && d.Answer == kernel.Allow {
-			return true
-		}
-	}
-	return false
 }
 
 // checkLimits looks for a limit that another one makes void.

@@ -59,7 +59,7 @@ func findEffect(ctx context.Context, j journal.Reader, id string, there func(jou
 	if err == nil && !there(e.Owner()) {
 		err = journal.NoEffect(id)
 	}
-	return e, err
+	return e, listedBy(err, "holdfast effects ls")
 }
 
 func (a *app) listEffects(ctx context.Context, flags journalFlags, q journal.EffectQuery) error {
@@ -105,7 +105,8 @@ func (a *app) showEffect(ctx context.Context, flags journalFlags, id string) err
 	d := newDisplay(a.stdout)
 	d.effect(&e)
 	if e.State == journal.EffectUnknown {
-		d.findOut(e.ID, flags.again())
+		d.printf("look whether it took place, under this key and by these arguments\n")
+		d.sayFound(e.ID, flags.again())
 	}
 	return nil
 }

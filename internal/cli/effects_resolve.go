@@ -83,7 +83,7 @@ func (a *app) resolve(ctx context.Context, flags journalFlags, found resolveFlag
 	if r.By == "" {
 		r.By = flags.who.orOperator()
 	}
-	if err := checkText("the name of who found out", r.By); err != nil {
+	if err := (identity{user: r.By}).check(); err != nil {
 		return err
 	}
 	var err error
@@ -110,7 +110,15 @@ func (a *app) resolve(ctx context.Context, flags journalFlags, found resolveFlag
 	}
 	d := newDisplay(a.stdout)
 	d.printf("effect %s: %s\n", safeLine(e.ID), e.State)
-	d.goesOn(e.Run, flags)
+	h, err := j.Head(ctx, e.Run)
+	if err != nil {
+		return err
+	}
+	if h.State == journal.Waiting && h.WaitingFor != string(kernel.WaitResolution) {
+		d.printf("run %s is %s\n", safeLine(h.Run), standingOf(&h, time.Now()))
+		return nil
+	}
+	d.goesOn(&h, flags)
 	return nil
 }
 

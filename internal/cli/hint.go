@@ -13,6 +13,7 @@ import (
 type clues struct {
 	provider string
 	failed   kernel.Failure // of the latest model request; zero when that one was replied to
+	inTheWay string         // the unknown effect on whose account a call was not run
 }
 
 // note takes the next event into account.
@@ -27,6 +28,10 @@ func (c *clues) note(e kernel.Event, content engine.Content) {
 		c.failed = kernel.Failure{}
 	case kernel.ModelFailed:
 		c.failed = e.Failure
+	case kernel.ClaimRefused:
+		if e.Why == kernel.ClaimUnknown || e.Why == kernel.ClaimBlocked {
+			c.inTheWay = e.Effect
+		}
 	}
 }
 
@@ -55,6 +60,9 @@ func hintAfter(o *kernel.Outcome, profile kernel.Profile, c clues) string {
 		}
 	case kernel.StopModelError:
 		return hintModelError(o.Detail, c)
+	}
+	if c.inTheWay != "" {
+		return "a call did not run, since nobody knows what became of effect " + safeLine(c.inTheWay) + ": holdfast effects show it, find out, and ask again"
 	}
 	return ""
 }

@@ -2,12 +2,9 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/journal/sqlite"
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -78,9 +75,12 @@ func (a *app) openReader(ctx context.Context, flags journalFlags) (*sqlite.Reade
 	return sqlite.OpenReader(ctx, path, sqlite.Options{})
 }
 
-// openJournal opens a journal that is there, for writing. One of an older
-// version is brought up to date.
+// openJournal opens a journal that is there, for writing in the name that the
+// flags give. One of an older version is brought up to date.
 func (a *app) openJournal(ctx context.Context, flags journalFlags) (*sqlite.Journal, error) {
+	if err := flags.who.check(); err != nil {
+		return nil, err
+	}
 	path, err := flags.path(a)
 	if err != nil {
 		return nil, err
@@ -95,70 +95,4 @@ func (a *app) openJournal(ctx context.Context, flags journalFlags) (*sqlite.Jour
 		return nil, err
 	}
 	return sqlite.Open(ctx, path, sqlite.Options{})
-}
-
-// identity is on whose behalf a command looks or acts, as --user and --tenant
-// say. A name that was not given excludes nobody: without both a command has
-// the view of whoever operates the journal.
-type identity struct{ user, tenant string }
-
-// sees reports whether what belongs to o is there for the identity. What it
-// does not see reads like what is not there (row 43).
-func (w identity) sees(o journal.Owner) bool {
-	return (w.user == "" || w.user == o.User) && (w.tenant == "" || w.tenant == o.Tenant)
-}
-
-// reaches reports the same for what the identity acts on: what was started
-// without a name is nobody's, and whoever acts on it may give theirs.
-func (w identity) reaches(o journal.Owner) bool {
-	return (w.user == "" || o.User == "" || w.user == o.User) && (w.tenant == "" || w.tenant == o.Tenant)
-}
-
-// orOperator is a name for the record where none was given.
-func (w identity) orOperator() string {
-	if w.user == "" {
-		return "operator"
-	}
-	return w.user
-}
-
-// head returns a run that is there for whom the flags name.
-func (f *journalFlags) head(ctx context.Context, j journal.Reader, run string, there func(journal.Owner) bool) (journal.Head, error) {
-	h, err := j.Head(ctx, run)
-	if err == nil && !there(h.Owner()) {
-		err = journal.NotFound(run)
-	}
-	return h, err
-}
-
-// exactly takes n arguments. want says which, in the words of an error.
-func exactly(n int, want, hint string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == n {
-			return nil
-		}
-		return usage(commandName(cmd)+" takes exactly "+want, hint)
-	}
-}
-
-// commandName is how a command is called, without the program's name.
-func commandName(cmd *cobra.Command) string {
-	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
-}
-
-// group is a command that only has others below it. which asks for one.
-func group(name, short, which string, below ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   name,
-		Short: short,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage("which one: "+which+"?", "holdfast "+name+" --help")
-			}
-			return usage(fmt.Sprintf("unknown command %s %.80q", name, args[0]), "holdfast "+name+" --help lists the commands")
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(below...)
-	return cmd
 }

@@ -24,15 +24,12 @@ func (a *app) journalHeadCommand() *cobra.Command {
 			return a.journalHead(cmd.Context(), flags)
 		},
 	}
-	flags.add(cmd, besideConfig, nobodysUser, nobodysTenant, oneObject)
+	flags.add(cmd, besideConfig, nobodys, nobodys, oneObject)
 	return cmd
 }
 
-// The words of the flags of commands about the whole file.
-const (
-	nobodysUser   = "a `NAME`, which changes nothing: the file is everybody's"
-	nobodysTenant = nobodysUser
-)
+// nobodys are the words of a name to a command about the whole file.
+const nobodys = "a `NAME`, which changes nothing: the file is everybody's"
 
 func (a *app) journalHead(ctx context.Context, flags journalFlags) error {
 	reader, err := a.openReader(ctx, flags)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/engine/local"
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -127,14 +128,29 @@ func (d *display) summary(r *engine.Run) {
 // drives it.
 func standingOf(h *journal.Head, now time.Time) string {
 	switch {
-	case h.State == journal.Waiting && h.Approval != "":
-		return "waiting for " + safeLine(h.WaitingFor) + " " + safeLine(h.Approval)
 	case h.State == journal.Waiting:
-		return "waiting for " + safeLine(h.WaitingFor)
-	case h.State == journal.Running && h.Lease.Held(now):
+		return "waiting for " + waitedFor(h) + pick(h.Pending > 0, ", "+counted(int64(h.Pending), "signal")+" to take up", "")
+	case h.State == journal.Running && driven(h, now):
 		return "running, driven by " + driver(h.Lease.Owner)
+	case h.State == journal.Running && h.Lease.Held(now):
+		return "running, but " + driver(h.Lease.Owner) + " has ended"
 	}
 	return string(h.State)
+}
+
+func waitedFor(h *journal.Head) string {
+	switch {
+	case h.WaitingFor == string(kernel.WaitResolution):
+		return "the resolution of an unknown effect"
+	case h.Approval != "":
+		return safeLine(h.WaitingFor) + " " + safeLine(h.Approval)
+	}
+	return safeLine(h.WaitingFor)
+}
+
+// driven reports whether a process that may be there holds the run's lease.
+func driven(h *journal.Head, now time.Time) bool {
+	return h.Lease.Held(now) && !local.OwnerGone(h.Lease.Owner)
 }
 
 // driver is a lease's owner for people: its host and its process. The rest of

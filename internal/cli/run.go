@@ -98,9 +98,28 @@ func (a *app) run(ctx context.Context, flags runFlags, question string) error {
 	if c.File == "" && !flags.json {
 		d.printf("there is no ./%s: the model comes from the environment and may multiply, and nothing else; the journal is %s\n", defaultConfig, safeLine(path))
 	}
+	if !flags.json {
+		if err := d.anew(ctx, j, flags); err != nil {
+			return err
+		}
+	}
 	return a.drive(ctx, host{eng, j, path}, d, flags, engine.Start{
 		Agent: agent, Question: question, Session: flags.session, User: flags.who.user, Tenant: flags.who.tenant, Config: kept,
 	})
+}
+
+// anew says so where a session that was named has no earlier run: it may be
+// another user's or tenant's, whose conversation this one does not go on with.
+func (d *display) anew(ctx context.Context, j journal.Reader, flags runFlags) error {
+	if flags.session == "" {
+		return nil
+	}
+	owner := journal.Owner{Tenant: flags.who.tenant, User: flags.who.user}
+	earlier, err := j.Heads(ctx, journal.Query{Owner: &owner, Session: flags.session, Limit: 1})
+	if err == nil && len(earlier) == 0 {
+		d.printf("session %s begins with this run: no earlier one of it is of this tenant and user\n", safeLine(flags.session))
+	}
+	return err
 }
 
 // host is what drives runs, and where they are recorded.
@@ -171,6 +190,12 @@ func (on host) tell(ctx context.Context, d *display, flags runFlags, r *engine.R
 			return err
 		}
 		d.steps(open, r, flags.journalFlags)
+	} else if r.Outcome.Stop != kernel.StopHostError { // a journal that failed is not asked
+		unknown, err := on.journal.Effects(ctx, journal.EffectQuery{Run: r.Head.Run, State: journal.EffectUnknown})
+		if err != nil {
+			return err
+		}
+		d.loose(unknown, flags.journalFlags)
 	}
 	d.next(&r.Head, flags, on.path)
 	return nil

@@ -31,6 +31,6 @@ func (a *app) runsCancelCommand() *cobra.Command {
 }
 
 func (a *app) cancelRun(ctx context.Context, flags journalFlags, run, reason string) error {
-	find := func(j journal.Reader) (journal.Head, error) { return flags.head(ctx, j, run, flags.who.reaches) }
+	find := func(j journal.Reader) (journal.Head, error) { return findRun(ctx, j, run, flags.who.reaches) }
 	return a.wish(ctx, flags, find, engine.Signal{Kind: engine.SignalCancel, By: flags.who.orOperator(), Reason: reason})
 }

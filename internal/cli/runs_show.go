@@ -62,7 +62,7 @@ func (a *app) showRun(ctx context.Context, flags journalFlags, id string) error 
 		return err
 	}
 	defer reader.Close()
-	if _, err := flags.head(ctx, reader, id, flags.who.sees); err != nil {
+	if _, err := findRun(ctx, reader, id, flags.who.sees); err != nil {
 		return err
 	}
 	r, err := readRun(ctx, reader, id)
@@ -78,6 +78,8 @@ func (a *app) showRun(ctx context.Context, flags journalFlags, id string) error 
 	r.ledger(d)
 	if r.Outcome == nil {
 		d.steps(r.approvals, r.Run, flags)
+	} else {
+		d.loose(r.effects, flags)
 	}
 	return nil
 }
@@ -99,10 +101,13 @@ func (r *recorded) show(d *display) {
 }
 
 // ledger writes what the run asked people and what it changed outside, a line
-// each.
+// each. What is still open follows in full.
 func (r *recorded) ledger(d *display) {
 	for i := range r.approvals {
 		p := &r.approvals[i]
+		if r.Outcome == nil && p.State == journal.ApprovalOpen {
+			continue
+		}
 		d.printf("approval %s: %s, call %s, %s\n", safeLine(p.ID), p.State, safeLine(p.Call), toolAndEffect(p))
 	}
 	for i := range r.effects {

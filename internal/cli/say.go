@@ -43,22 +43,38 @@ func (a *app) say(ctx context.Context, flags journalFlags, session, text string)
 
 // underWay finds the one run of a session that is not stopped.
 func underWay(ctx context.Context, j journal.Reader, who identity, session string) (journal.Head, error) {
-	heads, err := j.Heads(ctx, journal.Query{Session: session, User: who.user, Tenant: who.tenant})
+	all, err := j.Heads(ctx, journal.Query{Session: session, User: who.user, Tenant: who.tenant})
 	if err != nil {
 		return journal.Head{}, err
 	}
-	heads = slices.DeleteFunc(heads, func(h journal.Head) bool { return h.State == journal.Stopped })
+	heads := slices.DeleteFunc(slices.Clone(all), func(h journal.Head) bool { return h.State == journal.Stopped })
 	switch len(heads) {
 	case 1:
 		return heads[0], nil
 	case 0:
 		return journal.Head{}, &kernel.Error{
 			Code: kernel.CodeNotFound, Message: fmt.Sprintf("no run of session %q is under way", session),
-			Hint: "holdfast run --session " + quoteArgument(session) + " QUESTION starts the next one",
+			Hint: nextOf(session, all),
 		}
 	}
 	return journal.Head{}, &kernel.Error{
 		Code: kernel.CodeConflict, Message: fmt.Sprintf("several owners have a session %q with a run under way", session),
 		Hint: "say whose with --tenant and --user",
 	}
+}
+
+// nextOf says how the next run of a session begins, under the names of the
+// latest one: under others it would be another session. runs may be empty.
+func nextOf(session string, runs []journal.Head) string {
+	if len(runs) == 0 {
+		return "holdfast runs show prints the session of a run; --user and --tenant narrow what is there"
+	}
+	line := "holdfast run --session " + quoteArgument(session)
+	if tenant := runs[0].Tenant; tenant != "" {
+		line += " --tenant " + quoteArgument(tenant)
+	}
+	if user := runs[0].User; user != "" {
+		line += " --user " + quoteArgument(user)
+	}
+	return line + " QUESTION starts the next one"
 }

@@ -22,9 +22,12 @@ type display struct {
 	held     *bytes.Buffer   // what waits for the answer to a question; nil: nothing has to
 	clues    clues           // of the events shown
 	returned map[string]bool // the calls of the run that ran
+	decided  map[string]bool // those that policy was asked about
 }
 
-func newDisplay(w io.Writer) *display { return &display{w: w, returned: map[string]bool{}} }
+func newDisplay(w io.Writer) *display {
+	return &display{w: w, returned: map[string]bool{}, decided: map[string]bool{}}
+}
 
 // printf writes one piece of text. What comes from models and tools goes
 // through safeLine, safeLines or preview first.
@@ -62,12 +65,21 @@ func (d *display) lines(u engine.Update) []string {
 	defer d.mu.Unlock()
 	d.clues.note(u.Event, u.Content)
 	if _, first := u.Event.(kernel.RunStarted); first {
-		d.returned = map[string]bool{}
+		d.returned, d.decided = map[string]bool{}, map[string]bool{}
 	}
 	if u.Content.Result != nil {
 		d.returned[callOf(u.Event)] = true
 	}
 	lines := []string{eventLine(u.Event, u.Content)}
+	switch e := u.Event.(type) {
+	case kernel.ApprovalDecided: // a worker did not see what was asked before
+		d.decided[e.Call] = true
+	case kernel.CallDecided:
+		if d.decided[e.Call] {
+			lines[0] += " (the policy was asked again)"
+		}
+		d.decided[e.Call] = true
+	}
 	for i := range u.Committed {
 		if b := resultOf(&u.Committed[i]); b != nil && !d.returned[b.CallID] {
 			lines = append(lines, "call "+safeLine(b.CallID)+": answered: "+preview(b.Text))
@@ -86,6 +98,10 @@ func resultOf(m *kernel.Message) *kernel.Block {
 }
 
 func eventLine(e kernel.Event, c engine.Content) string {
+	if r, ok := e.(kernel.Resumed); ok {
+		r.By = driver(r.By)
+		e = r
+	}
 	line := kernel.DescribeEvent(e)
 	switch {
 	case c.Question != nil:

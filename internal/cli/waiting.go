@@ -12,26 +12,68 @@ import (
 // what to type: for each open approval, for an effect that is unknown, and to
 // go on.
 func (d *display) steps(approvals []journal.Approval, r *engine.Run, flags journalFlags) {
+	now, first := time.Now(), true
 	for i := len(approvals) - 1; i >= 0; i-- { // the first asked first
 		p := &approvals[i]
 		if p.State != journal.ApprovalOpen {
 			continue
 		}
-		d.printf("\n%s", describeApproval(p, time.Now()))
-		d.decide(p, flags.again())
+		first = false
+		d.printf("\n%s", describeApproval(p, now))
+		d.decide(p, flags.again(), now)
 	}
-	if w, waits := r.State.Waiting(); waits && w.For == kernel.WaitResolution {
-		d.printf("\n")
+	w, waits := r.State.Waiting()
+	if waits && w.For == kernel.WaitResolution && r.Head.Pending == 0 { // a signal may be the finding
+		first = false
+		d.printf("\neffect %s is unknown: nobody knows whether it took place\n", safeLine(w.Effect))
 		d.findOut(w.Effect, flags.again())
 	}
-	if !r.Head.Lease.Held(time.Now()) {
-		d.printf("then, to go on: holdfast work --once%s\n", flags.again())
+	if !driven(&r.Head, now) {
+		d.printf("%sto go on: holdfast work --once%s\n", pick(first, "", "then, "), flags.again())
 	}
 }
 
 // findOut says what to type about an effect that is unknown.
 func (d *display) findOut(effect, again string) {
-	id := quoteArgument(effect)
-	d.printf("find out whether effect %s took place: holdfast effects show%s %s\n", safeLine(effect), again, id)
-	d.printf("then say so: holdfast effects resolve%s %s --landed|--no-effect|--still-unknown --note TEXT\n", again, id)
+	d.printf("to see where to look for it: holdfast effects show%s %s\n", again, quoteArgument(effect))
+	d.sayFound(effect, again)
+}
+
+func (d *display) sayFound(effect, again string) {
+	d.printf("to say what was found out: holdfast effects resolve%s %s --landed|--no-effect|--still-unknown --note TEXT\n", again, quoteArgument(effect))
+}
+
+// loose says which effects of a run that has stopped nobody knows the outcome
+// of, and what to type.
+func (d *display) loose(effects []journal.Effect, flags journalFlags) {
+	for i := range effects {
+		e := &effects[i]
+		if e.State != journal.EffectUnknown {
+			continue
+		}
+		d.printf("\neffect %s of call %s (%s) is unknown: nobody knows whether it took place\n", safeLine(e.ID), safeLine(e.Call), safeLine(e.Tool))
+		d.findOut(e.ID, flags.again())
+	}
+}
+
+// waitShown is the command that shows what a run waits for.
+func waitShown(h *journal.Head, again string) string {
+	if h.Approval != "" {
+		return "holdfast approvals show" + again + " " + quoteArgument(h.Approval)
+	}
+	return "holdfast effects ls --unknown --run " + quoteArgument(h.Run) + again
+}
+
+// goesOn says what becomes of a run that somebody has just told something, and
+// who takes it up.
+func (d *display) goesOn(h *journal.Head, flags journalFlags) {
+	run, now := safeLine(h.Run), time.Now()
+	switch {
+	case h.State == journal.Stopped:
+		d.printf("run %s has stopped (%s): nothing goes on by this\n", run, h.Stop)
+	case driven(h, now):
+		d.printf("run %s goes on under %s\n", run, driver(h.Lease.Owner))
+	default:
+		d.printf("run %s goes on under a holdfast work that is at it, or with: holdfast work --once%s\n", run, flags.again())
+	}
 }

@@ -48,6 +48,10 @@ func (a *app) wish(ctx context.Context, flags journalFlags, find func(journal.Re
 	}
 	d := newDisplay(a.stdout)
 	d.printf("run %s: %s is journaled; the run is %s\n", safeLine(h.Run), sig.Kind, standingOf(&h, now))
-	d.goesOn(h.Run, flags)
+	if sig.Kind == engine.SignalSay && h.State == journal.Waiting {
+		d.printf("it enters the conversation when the run goes on: `%s` shows what it waits for\n", waitShown(&h, flags.again()))
+		return nil
+	}
+	d.goesOn(&h, flags)
 	return nil
 }

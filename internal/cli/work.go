@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"sync"
@@ -75,6 +76,8 @@ func (a *app) work(ctx context.Context, flags journalFlags, once bool) error {
 		return err
 	case ctx.Err() != nil:
 		return exitError(exitInterrupt)
+	case once && !flags.json:
+		return w.rest(ctx)
 	}
 	return nil
 }
@@ -238,9 +241,47 @@ func (w *worker) tell(h *journal.Head, left *kernel.Error) {
 		}
 	case h.State == journal.Stopped:
 		w.d.printf("%s: stop: %s, verified: %s; `holdfast runs show%s %s` shows it\n", run, h.Stop, newHead(*h, now).Verified, w.flags.again(), run)
+		w.loose(h)
+	case h.State == journal.Waiting:
+		w.d.printf("%s: %s; `%s` shows it\n", run, standingOf(h, now), waitShown(h, w.flags.again()))
 	default:
 		w.d.printf("%s: %s\n", run, standingOf(h, now))
 	}
+}
+
+// loose names the effects of a run that has stopped whose outcome nobody
+// knows.
+func (w *worker) loose(h *journal.Head) {
+	unknown, err := w.journal.Effects(context.Background(), journal.EffectQuery{Run: h.Run, State: journal.EffectUnknown})
+	if err != nil {
+		return // the run has stopped all the same, and runs show names them
+	}
+	for i := range unknown {
+		id := quoteArgument(unknown[i].ID)
+		w.d.printf("%s: effect %s is unknown; `holdfast effects show%s %s` shows it\n", safeLine(h.Run), id, w.flags.again(), id)
+	}
+}
+
+// rest says what is left when nothing can go on any more.
+func (w *worker) rest(ctx context.Context) error {
+	line := "work: nothing can go on any more"
+	for _, l := range []struct {
+		state     journal.State
+		one, many string
+	}{
+		{journal.Waiting, "waits for people, or was left", "wait for people, or were left"},
+		{journal.Running, "is driven elsewhere, or was left", "are driven elsewhere, or were left"},
+	} {
+		heads, err := w.journal.Heads(ctx, journal.Query{State: l.state, User: w.flags.who.user, Tenant: w.flags.who.tenant})
+		if err != nil {
+			return err
+		}
+		if n := len(heads); n > 0 {
+			line += fmt.Sprintf("; %s %s: holdfast runs ls --state %s%s", counted(int64(n), "run"), pick(n == 1, l.one, l.many), l.state, w.flags.again())
+		}
+	}
+	w.d.printf("%s\n", line)
+	return nil
 }
 
 // leaveRunning ends the watching of runs that somebody else drives now: they

@@ -274,7 +274,7 @@ func TestWorkWaitsForAFinding(t *testing.T) {
 	if r.State != "waiting" || r.WaitingFor != "resolution" || len(r.Effects) != 1 {
 		t.Fatalf("%+v: %+v", r.report, r.Effects)
 	}
-	if out := succeed(t, process(t, dir, "runs", "show", r.Run)); !strings.Contains(out, "\nthen say so: holdfast effects resolve "+r.Effects[0].ID+" ") {
+	if out := succeed(t, process(t, dir, "runs", "show", r.Run)); !strings.Contains(out, "\nto say what was found out: holdfast effects resolve "+r.Effects[0].ID+" ") {
 		t.Errorf("nothing says what to do: %s", out)
 	}
 	succeed(t, process(t, dir, "effects", "resolve", r.Effects[0].ID, "--landed", "--result", "receipt", "--note", "it is on the statement"))

@@ -58,6 +58,33 @@ func testSettle(t *testing.T, j journal.Journal) {
 	}
 }
 
+// That a later claim of a key had no effect says nothing of an earlier one: the
+// effect stays in doubt. That it landed ends the doubt.
+func testDoubtStays(t *testing.T, j journal.Journal) {
+	d := start(t, j, "r")
+	c := claimOf("c1", "put", "k", "{}")
+	c.Class = kernel.Idempotent
+	d.reach(c, journal.EffectUnknown)
+	since := mustEffect(t, j, c.ID).SettledAt
+	for n := range 2 {
+		again := c
+		again.Call = fmt.Sprint("again ", n)
+		if err := d.claim(again); err != nil {
+			t.Fatal(err)
+		}
+		d.settle(again, kernel.DidNotHappen, time.Hour)
+		if e := mustEffect(t, j, c.ID); e.State != journal.EffectUnknown || !e.SettledAt.Equal(since) {
+			t.Errorf("claimed again without effect it is %s since %s, and was in doubt since %s", e.State, e.SettledAt, since)
+		}
+	}
+	last := c
+	last.Call = "last"
+	d.reach(last, journal.EffectLanded)
+	if e := mustEffect(t, j, c.ID); e.State != journal.EffectLanded {
+		t.Errorf("it landed at last, and is %s", e.State)
+	}
+}
+
 func testSettleRefused(t *testing.T, j journal.Journal) {
 	d, other := start(t, j, "r"), start(t, j, "other")
 	c := claimOf("c", "pay", "k", "{}")

@@ -98,6 +98,39 @@ func testApplied(t *testing.T, j journal.Journal) {
 	_ = opens.refused(kernel.CodeConflict, func(e *journal.Entry) { e.Applied = []int64{1} })
 }
 
+// A run that wants to hear what it was sent does not stop while a signal waits
+// which the entry does not take up: that of another process just as one's own.
+func testHeard(t *testing.T, j journal.Journal) {
+	stop := func(applied ...int64) func(*journal.Entry) {
+		return func(e *journal.Entry) {
+			e.Head.State, e.Head.Stop, e.Heard, e.Applied = journal.Stopped, kernel.StopAnswered, true, applied
+		}
+	}
+	d := start(t, j, "r")
+	d.must(func(e *journal.Entry) { e.Heard = true }) // it goes on
+	send(t, j, say("a", "r"))
+	d.must(func(e *journal.Entry) { e.Heard = true })
+	_ = d.refused(kernel.CodeConflict, stop())
+	send(t, j, say("b", "r"))
+	_ = d.refused(kernel.CodeConflict, stop(1))
+	_ = d.refused(kernel.CodeConflict, stop(1, 1))
+	d.must(stop(2, 1))
+	if h := mustHead(t, j, "r"); h.Pending != 0 || h.State != journal.Stopped {
+		t.Errorf("head %+v", h)
+	}
+	d = start(t, j, "taken up before")
+	send(t, j, say("a", d.head.Run))
+	d.must(func(e *journal.Entry) { e.Applied = []int64{1} })
+	d.must(stop())
+
+	d = start(t, j, "deaf")
+	send(t, j, say("a", d.head.Run))
+	d.stop()
+	if h := mustHead(t, j, d.head.Run); h.Pending != 1 {
+		t.Errorf("head %+v", h)
+	}
+}
+
 func testSendRefused(t *testing.T, j journal.Journal) {
 	d := start(t, j, "r")
 	send(t, j, say("before", "r"))

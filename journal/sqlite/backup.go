@@ -89,9 +89,8 @@ func vacuumInto(ctx context.Context, f file, part string) (err error) {
 // A link never takes the place of another file; where the file system has none,
 // looking first has to do.
 func rename(part, target string) error {
-	err := os.Link(part, target)
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return err
+	if os.Link(part, target) == nil {
+		return nil
 	}
 	if _, err := os.Lstat(target); err == nil {
 		return fs.ErrExist

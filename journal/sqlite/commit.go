@@ -84,7 +84,6 @@ func (w *writer) transact(batch []*request) (outcomes []error, failed int, err e
 // rollback ends a failed transaction. After some failures SQLite has ended it
 // already, and says so with an error that means nothing here.
 func (w *writer) rollback() {
-	w.tx.forget()
 	_ = w.tx.exec(`ROLLBACK`)
 }
 

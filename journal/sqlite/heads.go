@@ -14,6 +14,7 @@ const (
 		last_seq = ?, hash = ?, lease_owner = ?, lease_token = ?, lease_until = ?` + stands
 	moveInto = `UPDATE runs SET stop = ?, verified = ?, turns = ?, question = ?, updated_at = ?, waiting_for = ?, approval = ?,
 		last_seq = ?, hash = ?, lease_owner = ?, lease_token = ?, lease_until = ?, state = ?, due = ?` + stands
+	moveHeard = moveInto + ` AND pending = ?` // which anyone may have changed
 
 	countSession    = `SELECT count(*) FROM runs WHERE tenant = ? AND user = ? AND session = ?`
 	selectUnstopped = `SELECT run FROM runs WHERE tenant = ? AND user = ? AND session = ? AND state <> 'stopped' ORDER BY run LIMIT 1`
@@ -30,7 +31,6 @@ func (t *tx) moveHead(e *journal.Entry) (*journal.Head, []journal.Hash, error) {
 		if next != nil || err != nil && !refused(err) {
 			return next, links, err
 		}
-		delete(t.heads, e.Head.Run) // an old one, which decides nothing
 	}
 	stored, err := one(t, scanHead, selectHead, e.Head.Run)
 	if err != nil {
@@ -108,6 +108,9 @@ func (t *tx) replace(stored *journal.Head, e *journal.Entry) (*journal.Head, []j
 		query, args = moveInto, append(args, string(next.State), orNull(next.Due))
 	}
 	args = append(args, next.Run, stored.LastSeq, stored.Hash[:], stored.Lease.Owner, stored.Lease.Token)
+	if e.Heard && next.State == journal.Stopped {
+		query, args = moveHeard, append(args, stored.Pending)
+	}
 	stood, err := t.change(query, args...)
 	if err != nil || !stood {
 		return nil, nil, err

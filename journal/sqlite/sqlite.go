@@ -8,8 +8,15 @@
 // their own connections and never wait for a writer.
 //
 // Several processes may use one file at a time, on a local disk: SQLite's locks
-// order their commits, and the check of sequence numbers inside each
-// transaction decides who wins a run.
+// order their commits, and what the pure functions of package journal say inside
+// each transaction decides who wins a run, an effect or a decision. A request
+// that they refuse takes only itself out of the transaction, before it has written
+// anything.
+//
+// The file is evidence, and holds what people said: it is made for its owner
+// alone, and one that others may write or replace, or that
+// holds tables, views or triggers of others, is not opened. What the hash chains
+// prove is said at [journal.VerifyAll].
 package sqlite
 
 import (

@@ -207,6 +207,83 @@ func childDrive(ctx context.Context, path string) error {
 	return j.Close()
 }
 
+// What one handle remembers of a run never stands against what another one has
+// written since.
+func TestRememberedHeads(t *testing.T) {
+	path := newPath(t)
+	a, b := mustOpen(t, path, Options{}), mustOpen(t, path, Options{})
+	open := func(run string) {
+		t.Helper()
+		if err := a.Append(t.Context(), drivenEntry(run, 1, 2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late := startOf().Add(time.Minute)
+
+	open("taken over") // and nothing written since
+	lease, err := b.Acquire(t.Context(), "taken over", "p2", late, late.Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, a.Append(t.Context(), drivenEntry("taken over", 3, 1)), kernel.CodeLeaseLost)
+	wantRecords(t, b, "taken over", 2)
+
+	open("given back")
+	if err := b.Release(t.Context(), "given back", *drivenEntry("", 1, 1).Lease); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, a.Append(t.Context(), drivenEntry("given back", 3, 1)), kernel.CodeLeaseLost)
+
+	open("renewed")
+	if lost, err := b.Renew(t.Context(), "p1", []string{"renewed"}, late.Add(time.Minute)); err != nil || lost != nil {
+		t.Fatal(lost, err)
+	}
+	without := drivenEntry("renewed", 3, 1)
+	without.Lease, without.Now = nil, late
+	wantCode(t, a.Append(t.Context(), without), kernel.CodeLeaseLost)
+
+	// The lease comes back to the first handle, which goes on.
+	lease.Until = late
+	back := journal.Entry{Head: headOf("taken over"), Records: recordsOf(3, 1), Lease: &lease, Now: late, Release: true}
+	if err := b.Append(t.Context(), back); err != nil {
+		t.Fatal(err)
+	}
+	again, err := a.Acquire(t.Context(), "taken over", "p1", late, late.Add(time.Minute))
+	if err != nil || again.Token != 3 {
+		t.Fatal(again, err)
+	}
+	on := journal.Entry{Head: headOf("taken over"), Records: recordsOf(4, 1), Lease: &again, Now: late}
+	if err := a.Append(t.Context(), on); err != nil {
+		t.Fatal(err)
+	}
+
+	// An append that was rolled back leaves nothing behind that the next one
+	// could follow.
+	mustAppend(t, a, "rolled back", 1, 1)
+	mustExec(t, a.writer.conn, "PRAGMA max_page_count = 1")
+	failed := journal.Entry{Head: headOf("rolled back"), Records: recordsOf(2, 1)}
+	big := journal.Entry{Head: headOf("other"), Records: recordsOf(1, 1)}
+	big.Records[0].Content = make([]byte, 1<<20)
+	batch := []*request{newRequest(&appending{&failed}), newRequest(&appending{&big})}
+	a.writer.stop() // the test is the writer now
+	a.writer.commit(batch)
+	for _, r := range batch {
+		wantLocalStorage(t, <-r.done, path, "its disk is full")
+	}
+	mustExec(t, a.writer.conn, "PRAGMA max_page_count = 1000000")
+	elsewhere := recordsOf(2, 1)
+	elsewhere[0].Payload = []byte(`{"by":"b"}`)
+	if err := b.Append(t.Context(), journal.Entry{Head: headOf("rolled back"), Records: elsewhere}); err != nil {
+		t.Fatal(err)
+	}
+	last := requestOf("rolled back", 3, 1)
+	a.writer.commit([]*request{last})
+	if err := <-last.done; err != nil {
+		t.Fatal(err)
+	}
+	wantWhole(t, b)
+}
+
 // Several processes claim the same effect at once: one of them gets it.
 func TestOneClaims(t *testing.T) {
 	path := newPath(t)

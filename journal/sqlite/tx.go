@@ -26,15 +26,9 @@ func newTx(conn *sql.Conn) *tx {
 }
 
 // begin forgets what another process may have changed since the last
-// transaction. Heads are kept: whoever writes one on checks that it still
-// stands.
+// transaction, or what that one has not written in the end. Heads are kept:
+// whoever writes one on checks that it stands.
 func (t *tx) begin() { t.last = nil }
-
-// forget drops what a transaction that failed has left here.
-func (t *tx) forget() {
-	clear(t.heads)
-	t.last = nil
-}
 
 // remember keeps a head as it is stored now.
 func (t *tx) remember(h *journal.Head) {

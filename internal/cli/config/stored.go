@@ -310,7 +310,7 @@ func unreadableStored(why string, err error) error {
 	return &kernel.Error{
 		Code:    kernel.CodeConfiguration,
 		Message: "the configuration kept with the run cannot be read: " + why,
-		Hint:    "look whether the journal is whole: holdfast runs verify",
+		Hint:    "a run of another program goes on in that one; else look whether the journal is whole: holdfast runs verify",
 		Err:     err,
 	}
 }

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// identity is on whose behalf a command looks or acts, as --user and --tenant
+// say. A name that was not given excludes nobody: without both a command has
+// the view of whoever operates the journal.
+type identity struct{ user, tenant string }
+
+// check refuses names that no record keeps, as engine.Start does.
+func (w identity) check() error {
+	for _, name := range []string{w.user, w.tenant} {
+		if len(name) > 200 || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+			return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "a name is not printable text of at most 200 bytes", Hint: "give a shorter one"}
+		}
+	}
+	return nil
+}
+
+// sees reports whether what belongs to o is there for the identity. What it
+// does not see reads like what is not there (row 43).
+func (w identity) sees(o journal.Owner) bool {
+	return (w.user == "" || w.user == o.User) && (w.tenant == "" || w.tenant == o.Tenant)
+}
+
+// reaches reports the same for what the identity acts on: what was started
+// without a name is nobody's, and whoever acts on it may give theirs.
+func (w identity) reaches(o journal.Owner) bool {
+	return (w.user == "" || o.User == "" || w.user == o.User) && (w.tenant == "" || w.tenant == o.Tenant)
+}
+
+// orOperator is a name for the record where none was given.
+func (w identity) orOperator() string {
+	if w.user == "" {
+		return "operator"
+	}
+	return w.user
+}
+
+// findRun returns the head of a run that is there for whoever looks or acts.
+func findRun(ctx context.Context, j journal.RunReader, run string, there func(journal.Owner) bool) (journal.Head, error) {
+	h, err := j.Head(ctx, run)
+	if err == nil && !there(h.Owner()) {
+		err = journal.NotFound(run)
+	}
+	return h, listedBy(err, "holdfast runs ls")
+}
+
+// listedBy says which list has what is there, where something is not.
+func listedBy(err error, list string) error {
+	missing, ok := errors.AsType[*kernel.Error](err)
+	if !ok || missing.Code != kernel.CodeNotFound || missing.Hint != "" {
+		return err
+	}
+	said := *missing
+	said.Hint = list + " lists what is there; --user and --tenant narrow it"
+	return &said
+}
