@@ -16,9 +16,16 @@ type Lease struct {
 	Until time.Time // it can be taken over from then on
 }
 
+// MaxLease is how long a lease can last. One that ends later was taken by a clock
+// that was wrong, and keeps nobody from the run: else it would until then.
+const MaxLease = time.Hour
+
 // Held reports whether the lease keeps others from the run at that instant.
-// The zero value is no lease.
-func (l *Lease) Held(now time.Time) bool { return l.Owner != "" && now.Before(l.Until) }
+// The zero value is no lease, and the zero instant is none: no clock says then
+// that the lease has ended.
+func (l *Lease) Held(now time.Time) bool {
+	return l.Owner != "" && (now.IsZero() || now.Before(l.Until) && !l.Until.After(now.Add(MaxLease)))
+}
 
 // Guard is what every implementation asks of the lease that an entry is
 // appended under, given the one that is stored: LEASE_LOST when another one

@@ -239,3 +239,33 @@ func TestPeopleTakeTheirTime(t *testing.T) {
 		}
 	})
 }
+
+// behind is a journal whose lists are not the latest: as for each of many
+// processes that look at the same time, of which one is the first.
+type behind struct {
+	journal.Journal
+	ready []journal.Head
+}
+
+func (b *behind) Ready(context.Context, time.Time, int) ([]journal.Head, error) { return b.ready, nil }
+
+// A run that was ready, and waits for people again, is left as it is: to take it
+// up would only be one more record.
+func TestNotReadyAnyMore(t *testing.T) {
+	j := memory.New()
+	var paid atomic.Int64
+	a := payer(t, paying(`{}`), &paid, asking{})
+	r := start(t, open(t, j), engine.Start{Agent: a})
+	before := kinds(t, j, r.Head.Run)
+	late := open(t, &behind{j, []journal.Head{r.Head}}, knows(a))
+	for range 3 {
+		work(t, late)
+	}
+	if diff := cmp.Diff(before, kinds(t, j, r.Head.Run)); diff != "" {
+		t.Errorf("taken up all the same (-before +after):\n%s", diff)
+	}
+	h, err := j.Head(t.Context(), r.Head.Run)
+	if err != nil || h.Lease.Owner != "" {
+		t.Errorf("left under the lease %+v, %v", h.Lease, err)
+	}
+}

@@ -217,7 +217,10 @@ func (e *Engine) takeUp(ctx context.Context, id string) error {
 		return err
 	}
 	stored, err := engine.ReadStored(ctx, e.journal, id)
-	if err == nil {
+	switch {
+	case err == nil && !stillReady(stored.Head, now):
+		err = &kernel.Error{Code: kernel.CodeConflict, Message: "somebody else took run " + id + " up, and it waits again"}
+	case err == nil:
 		err = e.goOnWith(ctx, stored, lease)
 	}
 	if err != nil {
@@ -231,6 +234,14 @@ func (e *Engine) takeUp(ctx context.Context, id string) error {
 		taken(stored.Head)
 	}
 	return nil
+}
+
+// stillReady reports whether a run has anything to go on with, now that nobody
+// else drives it: what was ready when somebody looked may have been taken up
+// since, by one of many processes that look at the same time.
+func stillReady(h journal.Head, now time.Time) bool {
+	h.Lease = journal.Lease{}
+	return h.Ready(now)
 }
 
 // begins reserves a run for whoever takes it up here: the journal gives the

@@ -90,14 +90,15 @@ func entryTests() map[string]func(*testing.T, journal.Journal) {
 
 func leaseTests() map[string]func(*testing.T, journal.Journal) {
 	return map[string]func(*testing.T, journal.Journal){
-		"lease: taken by the first entry": testLeaseBegins,
-		"lease: renewed by appends":       testLeaseRenewedByAppend,
-		"lease: taken over":               testTakeOver,
-		"lease: acquired again":           testAcquireAgain,
-		"lease: not acquired":             testAcquireRefused,
-		"lease: renewed":                  testRenew,
-		"lease: given back":               testRelease,
-		"lease: one of many":              testAcquireRace,
+		"lease: taken by the first entry":  testLeaseBegins,
+		"lease: renewed by appends":        testLeaseRenewedByAppend,
+		"lease: taken over":                testTakeOver,
+		"lease: acquired again":            testAcquireAgain,
+		"lease: not acquired":              testAcquireRefused,
+		"lease: renewed":                   testRenew,
+		"lease: given back":                testRelease,
+		"lease: one of many":               testAcquireRace,
+		"lease: of a clock that was wrong": testLeaseTooLong,
 	}
 }
 

@@ -114,6 +114,37 @@ func testTakeOver(t *testing.T, j journal.Journal) {
 	}
 }
 
+// A lease that was taken, or renewed, while a clock was years ahead does not
+// keep the run until then.
+func testLeaseTooLong(t *testing.T, j journal.Journal) {
+	const longest = journal.MaxLease
+	d, l := held(t, j, "r")
+	l.Until = after(longest + 5*time.Second)
+	d.must(under(l, 5*time.Second))
+	ready := func(now time.Duration) bool {
+		heads, err := j.Ready(t.Context(), after(now), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(heads) > 0
+	}
+	if ready(5*time.Second) || !ready(5*time.Second-1) {
+		t.Error("the longest lease is not held, or a longer one is")
+	}
+	_, err := j.Acquire(t.Context(), "r", "w2", after(5*time.Second), after(6*time.Second))
+	wantCode(t, err, kernel.CodeConflict)
+
+	l.Until = after(20 * 365 * 24 * time.Hour)
+	d.must(under(l, 6*time.Second))
+	if !ready(7 * time.Second) {
+		t.Error("a lease of twenty years keeps the run")
+	}
+	taken := mustAcquire(t, j, "r", "w2", 7*time.Second, 17*time.Second)
+	wantLease(t, j, "r", taken)
+	_ = d.refused(kernel.CodeLeaseLost, under(l, 8*time.Second))
+	d.must(under(taken, 8*time.Second))
+}
+
 func testAcquireAgain(t *testing.T, j journal.Journal) {
 	d, first := held(t, j, "r")
 	again := mustAcquire(t, j, "r", "w1", 9*time.Second, 30*time.Second)

@@ -73,7 +73,7 @@ func TestListsUseIndexes(t *testing.T) {
 // sorted, however many others there are.
 func TestPollsUseIndexes(t *testing.T) {
 	j := mustOpen(t, newPath(t), Options{})
-	ready := planOf(t, j, selectReady, 0, 0, 10)
+	ready := planOf(t, j, selectReady, 0, 0, 0, 10)
 	for _, index := range []string{"runs_to_drive", "runs_signalled", "runs_due"} {
 		if !strings.Contains(ready, "INDEX "+index) {
 			t.Errorf("want the index %s:\n%s", index, ready)

@@ -17,7 +17,7 @@ const selectReady = `SELECT ` + headColumns + ` FROM runs WHERE run IN (
 		SELECT run FROM runs WHERE state = 'running'
 		UNION SELECT run FROM runs INDEXED BY runs_signalled WHERE state <> 'stopped' AND pending > 0
 		UNION SELECT run FROM runs WHERE due IS NOT NULL AND due <= ?)
-	AND state <> 'stopped' AND (lease_owner = '' OR lease_until <= ?)
+	AND state <> 'stopped' AND (lease_owner = '' OR lease_until <= ? OR lease_until > ?)
 	ORDER BY updated_at, run LIMIT ?`
 
 func (p *pool) head(ctx context.Context, run string) (journal.Head, error) {
@@ -59,7 +59,7 @@ func (p *pool) Ready(ctx context.Context, now time.Time, limit int) (heads []jou
 		return nil, err
 	}
 	err = p.reading(func() error {
-		heads, err = query(ctx, p, scanHead, selectReady, now.UnixNano(), now.UnixNano(), orAll(limit))
+		heads, err = query(ctx, p, scanHead, selectReady, now.UnixNano(), now.UnixNano(), now.Add(journal.MaxLease).UnixNano(), orAll(limit))
 		return err
 	})
 	return heads, err
