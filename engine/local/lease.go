@@ -43,7 +43,8 @@ func (r *run) release() {
 func (r *run) ifStillMine(task engine.Task) engine.Task {
 	until := r.lease.Until
 	return func(ctx context.Context, instead engine.Report) (kernel.Event, engine.Content) {
-		if !r.eng.clock.Now().Before(until) {
+		for now := r.eng.clock.Now(); !now.Before(until); now = r.eng.clock.Now() { // again, if asking took as long as a lease
+			until = now.Add(r.eng.lease)
 			lost, err := r.eng.renew([]string{r.id})
 			if err != nil || len(lost) > 0 {
 				r.mu.Lock()
