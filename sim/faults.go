@@ -28,13 +28,14 @@ func profiles() []profile {
 	return []profile{
 		{name: "calm"},
 		{name: "late", laggard: true},
-		{name: "crashes", budget: 6, crash: 60, midway: 300, laggard: true},
-		{name: "storage", budget: 6, broken: 40, torn: 60},
-		{name: "leases", budget: 5, asleep: 60, naps: true, laggard: true},
-		{name: "leaving", budget: 4, leaves: 3, crash: 10, laggard: true},
-		{name: "clock", budget: 4, crash: 20, asleep: 10, jumps: 3, laggard: true},
-		{name: "clock back", budget: 4, crash: 20, asleep: 20, jumps: 4, steps: true, laggard: true},
-		{name: "everything", budget: 10, crash: 30, midway: 150, broken: 15, torn: 25, asleep: 30, naps: true, leaves: 2, jumps: 1, laggard: true},
+		{name: "crashes", budget: 8, crash: 200, midway: 500, laggard: true},
+		{name: "crashes", budget: 12, crash: 60, midway: 1500, laggard: true},
+		{name: "storage", budget: 8, broken: 80, torn: 150},
+		{name: "leases", budget: 6, asleep: 150, naps: true, laggard: true},
+		{name: "leaving", budget: 5, leaves: 3, crash: 30, laggard: true},
+		{name: "clock", budget: 5, crash: 40, asleep: 30, jumps: 2, laggard: true},
+		{name: "clock back", budget: 5, crash: 40, asleep: 40, jumps: 2, steps: true, laggard: true},
+		{name: "everything", budget: 12, crash: 60, midway: 300, broken: 25, torn: 40, asleep: 60, naps: true, leaves: 2, jumps: 1, laggard: true},
 	}
 }
 
@@ -133,6 +134,7 @@ func (t trouble) happen(h *handle, where string) (lost bool) {
 		h.crash(where)
 	case failing:
 		h.tracef(h.process, "journal error %s", where)
+		h.seen["error "+where]++
 		h.watch.disturbed(h.process)
 		return true
 	case sleeping:
