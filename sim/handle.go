@@ -29,7 +29,7 @@ func (h *handle) through(what string, writes bool, op func() error) error {
 	if h.dead || h.broken != nil {
 		return unreachable()
 	}
-	f := h.faults.journal(writes)
+	f := h.faults.journal(what, writes)
 	if f.before(h, what) {
 		return unreachable()
 	}

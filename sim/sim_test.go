@@ -13,7 +13,7 @@ import (
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "simulate this seed alone, and print its timeline")
-	seeds   = flag.Uint64("seeds", 2000, "how many seeds to simulate, from 1")
+	seeds   = flag.Uint64("seeds", defaultSeeds, "how many seeds to simulate, from 1")
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
