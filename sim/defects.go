@@ -2,10 +2,10 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
-	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/policy"
 	"github.com/holdfast-run/holdfast/tool"
@@ -61,10 +61,8 @@ func defectOf(name string) *defect {
 }
 
 func defects() []defect {
-	all := ledgerDefects()
-	all = append(all, approvalDefects()...)
-	all = append(all, journalDefects()...)
-	return append(all, outsideDefects()...)
+	return slices.Concat(claimDefects(), settleDefects(), voteDefects(), wordDefects(), leaseDefects(), timeDefects(), chainDefects(),
+		toolDefects(), lookupDefects(), modelDefects())
 }
 
 // passEntry changes an entry on its way.
@@ -160,172 +158,4 @@ func (d *defect) reader(s *simulation) journal.Reader {
 		return s.base
 	}
 	return d.stores(s)
-}
-
-// ledgerDefects are about effects.
-func ledgerDefects() []defect {
-	return []defect{
-		{
-			Defect: named("effect before claim", "I6: the claim is durable before anything happens outside", "I6"),
-			appends: func(h *handle, e journal.Entry, pass func(journal.Entry) error) error {
-				if e.Claim != nil {
-					h.world.hurry(h.process, &e)
-				}
-				return pass(e)
-			},
-		},
-		{
-			Defect: named("refused claim ignored", "I6: what the ledger does not give does not run", "I6"),
-			appends: func(_ *handle, e journal.Entry, pass func(journal.Entry) error) error {
-				err := pass(e)
-				if kernel.CodeOf(err) == kernel.CodeEffectRefused {
-					e.Claim = nil
-					err = pass(e)
-				}
-				return err
-			},
-		},
-		{
-			Defect: named("new call id passes an unknown", "I6: an unknown is never retried blindly, whatever the call is named", "I6"),
-			appends: passEntry(func(_ *handle, e *journal.Entry) {
-				e.Claim = claimAs(e.Claim, func(c *journal.Claim) { c.Request += c.Call })
-			}),
-		},
-		{
-			Defect:  named("repeat window ignored", "I6: an equal request is not repeated within the tool's window", "I6"),
-			appends: passEntry(func(_ *handle, e *journal.Entry) { e.Claim = claimAs(e.Claim, func(c *journal.Claim) { c.Window = 0 }) }),
-		},
-		{
-			Defect: named("exclusive ignored", "I6: an unknown of an exclusive tool blocks its other calls", "I6"),
-			appends: passEntry(func(_ *handle, e *journal.Entry) {
-				e.Claim = claimAs(e.Claim, func(c *journal.Claim) { c.Exclusive = false })
-			}),
-		},
-		{
-			Defect: named("business key not of the claim", "I6: two calls of one key are one effect", "ledger"),
-			appends: passEntry(func(h *handle, e *journal.Entry) {
-				e.Claim = claimAs(e.Claim, func(c *journal.Claim) {
-					c.Key += c.Call
-					c.ID = journal.EffectID(e.Head.Tenant, c.Tool, c.Key)
-				})
-			}),
-		},
-		{
-			Defect:  named("settle missing", "the ledger says what became of a claim", "ledger"),
-			appends: passEntry(func(_ *handle, e *journal.Entry) { e.Settled = nil }),
-		},
-		{
-			Defect: named("landed settled as no effect", "the ledger agrees with the world", "ledger"),
-			appends: passEntry(func(_ *handle, e *journal.Entry) {
-				e.Settled = settledAs(e.Settled, kernel.Landed, kernel.DidNotHappen)
-			}),
-		},
-		{
-			Defect: named("doubt settled as no effect", "the ledger agrees with the world", "ledger"),
-			appends: passEntry(func(_ *handle, e *journal.Entry) {
-				e.Settled = settledAs(e.Settled, kernel.InDoubt, kernel.DidNotHappen)
-			}),
-		},
-	}
-}
-
-func claimAs(c *journal.Claim, change func(*journal.Claim)) *journal.Claim {
-	if c == nil {
-		return nil
-	}
-	changed := *c
-	change(&changed)
-	return &changed
-}
-
-func settledAs(list []journal.Settlement, from, to kernel.Disposition) []journal.Settlement {
-	out := make([]journal.Settlement, len(list))
-	for i, s := range list {
-		if s.Disposition == from {
-			s.Disposition, s.Result, s.Facts = to, nil, nil
-		}
-		out[i] = s
-	}
-	return out
-}
-
-// approvalDefects are about people.
-func approvalDefects() []defect {
-	return []defect{
-		{
-			Defect:  named("approval not spent", "I7: an approval is spent, with the start of its call", "I7"),
-			appends: passEntry(func(_ *handle, e *journal.Entry) { e.Spent = "" }),
-		},
-		{
-			Defect: named("late vote counts", "I7: nobody decides after the expiry", "I7"),
-			votes: func(h *handle, v journal.Vote, pass func(journal.Vote) (journal.Approval, error)) (journal.Approval, error) {
-				if a, err := h.base.Approval(context.Background(), v.Approval); err == nil {
-					v.At = a.Asked
-				}
-				return pass(v)
-			},
-		},
-		{
-			Defect: named("anyone may decide", "I7: who may decide is a rule", "I7"),
-			votes: func(h *handle, v journal.Vote, pass func(journal.Vote) (journal.Approval, error)) (journal.Approval, error) {
-				if a, err := h.base.Approval(context.Background(), v.Approval); err == nil && len(a.Approvers.From) > 0 && !a.Escalated {
-					v.By = a.Approvers.From[0]
-				}
-				return pass(v)
-			},
-		},
-		{
-			Defect: named("asker may decide", "I7: the asker is excluded where the rule says so", "I7"),
-			votes: func(h *handle, v journal.Vote, pass func(journal.Vote) (journal.Approval, error)) (journal.Approval, error) {
-				if a, err := h.base.Approval(context.Background(), v.Approval); err == nil && v.By == a.User && len(a.Approvers.From) == 0 {
-					v.By += " herself"
-				}
-				return pass(v)
-			},
-		},
-		{
-			Defect: named("one person is a quorum", "I7: one person has one vote", "I7"),
-			votes: func(_ *handle, v journal.Vote, pass func(journal.Vote) (journal.Approval, error)) (journal.Approval, error) {
-				a, err := pass(v)
-				if err == nil && v.Approve && a.State == journal.ApprovalOpen && len(a.Approvers.From) == 0 {
-					again := v
-					again.ID, again.By = v.ID+" again", v.By+" again"
-					return pass(again)
-				}
-				return a, err
-			},
-		},
-		{
-			Defect: named("hash not compared", "I7: a decision is bound to the content that was seen", "I7"),
-			votes: func(_ *handle, v journal.Vote, pass func(journal.Vote) (journal.Approval, error)) (journal.Approval, error) {
-				v.Hash = ""
-				return pass(v)
-			},
-		},
-		{
-			Defect: named("policy not asked again", "I7: policy runs again when a run resumes, and after a yes", "I7"),
-			decides: func(l *law, r policy.Request, decide func() (policy.Decision, error)) (policy.Decision, error) {
-				at := r.Run + "/" + r.Call
-				if d, known := l.remembered[at]; known {
-					return d, nil
-				}
-				d, err := decide()
-				if err == nil {
-					l.remembered[at] = d
-				}
-				return d, err
-			},
-		},
-		{
-			Defect:  named("signal applied twice", "a signal is taken up once", "signals"),
-			appends: passEntry(func(_ *handle, e *journal.Entry) { e.Applied = nil }),
-		},
-		{
-			Defect: named("model's word verifies", "I5: verified comes from the verifier alone", "I5"),
-			judges: func(v verify.Verdict) verify.Verdict {
-				v.Verified = len(v.Evidence) > 0
-				return v
-			},
-		},
-	}
 }

@@ -259,6 +259,9 @@ func (w *world) run(ctx context.Context, t *visitor, c tool.Call) (tool.Result, 
 // hurry lets the effect of a claim take place before the claim is there (a
 // defect).
 func (w *world) hurry(p *process, e *journal.Entry) {
+	if e.Claim == nil {
+		return
+	}
 	r := w.plan.run(e.Head.Run)
 	c := r.call(e.Claim.Call)
 	v := &visit{outside: w.effect(e.Claim.ID, e.Claim.Class), proc: p, call: c, tenant: r.tenant}

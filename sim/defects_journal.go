@@ -7,13 +7,10 @@ import (
 	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
-	"github.com/holdfast-run/holdfast/kernel"
-	"github.com/holdfast-run/holdfast/model"
-	"github.com/holdfast-run/holdfast/tool"
 )
 
-// journalDefects are about what is recorded, and by whom.
-func journalDefects() []defect {
+// leaseDefects are about who drives a run.
+func leaseDefects() []defect {
 	return []defect{
 		{
 			Defect: named("commit reported but lost", "what was reported as committed is there", "records"),
@@ -25,18 +22,8 @@ func journalDefects() []defect {
 			},
 		},
 		{
-			Defect: named("late owner's append accepted", "leases: a late owner cannot append", "lease"),
-			appends: passEntry(func(h *handle, e *journal.Entry) {
-				head, err := h.base.Head(context.Background(), e.Head.Run)
-				if err != nil || head.Lease.Owner == "" || head.Lease.Owner == h.name {
-					return
-				}
-				e.Lease = &journal.Lease{Owner: head.Lease.Owner, Token: head.Lease.Token, Until: e.Lease.Until}
-				e.Records = slices.Clone(e.Records)
-				for i := range e.Records {
-					e.Records[i].Seq = head.LastSeq + 1 + int64(i)
-				}
-			}),
+			Defect:  named("late owner's append accepted", "leases: a late owner cannot append", "lease"),
+			appends: passEntry(forgeLease),
 		},
 		{
 			Defect: named("late owner's effect", "leases: a process that was held up asks before it begins", "lease"),
@@ -59,6 +46,25 @@ func journalDefects() []defect {
 				}
 			}),
 		},
+	}
+}
+
+// forgeLease appends under the lease of whoever has it, behind what they wrote.
+func forgeLease(h *handle, e *journal.Entry) {
+	head, err := h.base.Head(background(), e.Head.Run)
+	if err != nil || head.Lease.Owner == "" || head.Lease.Owner == h.name {
+		return
+	}
+	e.Lease = &journal.Lease{Owner: head.Lease.Owner, Token: head.Lease.Token, Until: e.Lease.Until}
+	e.Records = slices.Clone(e.Records)
+	for i := range e.Records {
+		e.Records[i].Seq = head.LastSeq + 1 + int64(i)
+	}
+}
+
+// timeDefects are about clocks.
+func timeDefects() []defect {
+	return []defect{
 		{
 			Defect: named("deadline not counted while nobody drives", "I8: the time of a run counts from its start, whoever drives it", "I8"),
 			boots:  func(p *process) { p.back = p.queue.now / 2 },
@@ -72,6 +78,12 @@ func journalDefects() []defect {
 			Defect:  named("timer lost", "liveness: a run that can go on goes on", "liveness"),
 			forgets: func(d time.Duration) bool { return d < time.Second },
 		},
+	}
+}
+
+// chainDefects are about what lies in the journal.
+func chainDefects() []defect {
+	return []defect{
 		{
 			Defect: named("record altered", "the chain names the first altered record", "chain"),
 			stores: func(s *simulation) journal.Reader { return &altering{s.base} },
@@ -124,72 +136,4 @@ func (d *dropping) Head(ctx context.Context, run string) (journal.Head, error) {
 		return journal.Head{}, journal.NotFound(run)
 	}
 	return d.Reader.Head(ctx, run)
-}
-
-// outsideDefects are about tools and models.
-func outsideDefects() []defect {
-	return []defect{
-		{
-			Defect: named("retry wraps tool", "I8: nothing re-enters a tool but the kernel's own retry", "I6"),
-			runs: func(c tool.Call, run func(tool.Call) (tool.Result, error)) (tool.Result, error) {
-				result, err := run(c)
-				if err != nil {
-					return run(c)
-				}
-				return result, err
-			},
-		},
-		{
-			Defect: named("new key at each attempt", "I6: an idempotent effect is run again under the same key", "I6"),
-			runs: func(c tool.Call, run func(tool.Call) (tool.Result, error)) (tool.Result, error) {
-				if c.Attempt > 1 {
-					c.Key += " again"
-				}
-				return run(c)
-			},
-		},
-		{
-			Defect: named("absent taken for present", "a lookup's answer decides: absent runs, present is adopted", "ledger"),
-			looks: func(f tool.Found) tool.Found {
-				if f.Presence == kernel.Absent {
-					f = tool.Found{Presence: kernel.Present, Result: tool.Result{Text: "it must be there"}}
-				}
-				return f
-			},
-		},
-		{
-			Defect: named("present taken for absent", "a lookup's answer decides: absent runs, present is adopted", "ledger"),
-			looks: func(f tool.Found) tool.Found {
-				if f.Presence == kernel.Present {
-					f = tool.Found{Presence: kernel.Absent}
-				}
-				return f
-			},
-		},
-		{
-			Defect: named("unknown taken for absent", "an effect of which nobody can tell is not run again", "I6"),
-			looks: func(f tool.Found) tool.Found {
-				if f.Presence == kernel.PresenceUnknown {
-					f.Presence = kernel.Absent
-				}
-				return f
-			},
-		},
-		{
-			Defect: named("usage counted twice", "I14: usage is what providers reported", "reference"),
-			replies: func(r *model.Reply) {
-				if r.Usage != nil {
-					r.Usage = &kernel.Usage{Input: 2 * r.Usage.Input, Output: 2 * r.Usage.Output}
-				}
-			},
-		},
-		{
-			Defect: named("cut reply admitted", "I1: nothing of a reply runs unless all of it was admitted", "I1"),
-			replies: func(r *model.Reply) {
-				if r.Stop == kernel.StopLength {
-					r.Stop = kernel.StopCalls
-				}
-			},
-		},
-	}
 }
