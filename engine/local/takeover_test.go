@@ -385,6 +385,7 @@ func TestLeft(t *testing.T) {
 	for name, agents := range map[string]func() (*engine.Agent, error){
 		"fails":    func() (*engine.Agent, error) { return nil, errForeign },
 		"is none":  func() (*engine.Agent, error) { return nil, nil },
+		"panics":   func() (*engine.Agent, error) { panic("no") },
 		"is empty": func() (*engine.Agent, error) { return &engine.Agent{}, nil },
 	} {
 		var left []string

@@ -68,6 +68,7 @@ type shift struct {
 	w    Workload
 	left map[string]left // runs that could not be taken up
 	late map[string]time.Time
+	full bool // more could go on than are driven at the same time
 	// looked is when leases of processes that are gone were last looked for.
 	looked time.Time
 }
@@ -75,21 +76,22 @@ type shift struct {
 // round takes over what is ready. It reports whether to look again at once.
 func (s *shift) round(ctx context.Context) (more bool, err error) {
 	s.free(ctx)
+	s.full = false
 	heads, err := s.e.journal.Ready(ctx, s.e.clock.Now().UTC(), 0)
 	if err != nil {
 		return false, err
 	}
 	for i := range heads {
 		h := &heads[i]
-		if ctx.Err() != nil || s.e.count() >= maxAtOnce {
+		if s.full = s.e.count() >= maxAtOnce; s.full || ctx.Err() != nil {
 			break // until there is room
 		}
 		if s.leaves(h) || s.e.live(h.Run) != nil || !s.wants(h) {
 			continue
 		}
 		if err := s.e.takeUp(ctx, h.Run); err != nil {
-			if kernel.CodeOf(err) == kernel.CodeConflict {
-				continue // someone else was faster
+			if kernel.CodeOf(err) == kernel.CodeConflict || ctx.Err() != nil {
+				continue // someone else was faster, or it was not tried in earnest
 			}
 			s.leave(h, err)
 			continue
@@ -161,7 +163,7 @@ func (s *shift) held(ctx context.Context, now time.Time) []journal.Head {
 // be one.
 func (s *shift) pause() (wait <-chan struct{}, on bool) {
 	done := make(chan struct{})
-	if s.w.Once {
+	if s.w.Once && !s.full {
 		if r := s.e.any(); r != nil {
 			return r.done, true
 		}
@@ -329,7 +331,7 @@ func (e *Engine) agentOf(ctx context.Context, s *engine.Stored, cancels bool) (*
 	case e.agents == nil:
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "this process does not know the agent of run " + s.Head.Run}
 	}
-	agent, err := e.agents(ctx, s)
+	agent, err := e.makeAgent(ctx, s)
 	switch {
 	case cancels && err != nil:
 		agent, err = nil, nil
@@ -338,6 +340,16 @@ func (e *Engine) agentOf(ctx context.Context, s *engine.Stored, cancels bool) (*
 		err = &kernel.Error{Code: kernel.CodeConfiguration, Message: "there is no agent for run " + s.Head.Run}
 	}
 	return agent, err
+}
+
+// makeAgent calls code of the embedding program.
+func (e *Engine) makeAgent(ctx context.Context, s *engine.Stored) (agent *engine.Agent, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = e.panicked("the making of agents", kernel.CodeInternal, p)
+		}
+	}()
+	return e.agents(ctx, s)
 }
 
 // resume applies the take-over and the signals that wait. A cancel comes first:
