@@ -318,7 +318,12 @@ func TestWorkBesideALongRun(t *testing.T) {
 	j := memory.New()
 	full, others := make(chan struct{}), make(chan struct{})
 	var begun, done atomic.Int64
+	var first sync.Map // the processes in which runs die in the middle of their call
 	act := probe{name: "act", effect: kernel.Read, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+		if m, dies := first.LoadAndDelete(c.Run); dies {
+			m.(*mortal).dead.Store(true)
+			return tool.Result{}, errForeign
+		}
 		if c.Run == "r000" {
 			<-others
 			return tool.Result{Text: "acted"}, nil
@@ -336,17 +341,16 @@ func TestWorkBesideALongRun(t *testing.T) {
 		}
 		return says("done")(ctx, req)
 	})
-	agent := &engine.Agent{Model: m, Tools: tools(t, act), Policy: asking{}}
-	e, idle := open(t, j), open(t, j)
+	agent := &engine.Agent{Model: m, Tools: tools(t, act), Policy: allowAll{}, Limits: limits(func(*kernel.Limits) {})}
 	for i := range many {
-		start(t, e, engine.Start{Run: fmt.Sprintf("r%03d", i), Agent: agent})
-	}
-	_ = e.Close()
-	for i := range many {
-		decide(t, idle, fmt.Sprintf("r%03d", i), true)
+		dying, id := &mortal{Journal: j}, fmt.Sprintf("r%03d", i)
+		first.Store(id, dying)
+		if _, err := open(t, dying).Run(t.Context(), engine.Start{Run: id, Question: "q", Agent: agent}); kernel.CodeOf(err) != kernel.CodeLocalStorage {
+			t.Fatal(err)
+		}
 	}
 	var once sync.Once
-	work(t, open(t, j, knows(agent), func(c *local.Config) {
+	work(t, open(t, j, later(11*time.Second), knows(agent), func(c *local.Config) {
 		c.Wait = func(a, b, c <-chan struct{}) { // as many are under way as may be
 			once.Do(func() { close(full) })
 			select {
@@ -357,7 +361,9 @@ func TestWorkBesideALongRun(t *testing.T) {
 		}
 	}))
 	for i := range many {
-		wantStop(t, get(t, idle, fmt.Sprintf("r%03d", i)), kernel.StopAnswered, "")
+		if r := get(t, open(t, j), fmt.Sprintf("r%03d", i)); !cmp.Equal(results(r), []string{"a: acted"}) {
+			t.Fatalf("%s: %q", r.Head.Run, results(r))
+		}
 	}
 	if begun.Load() != many-1 {
 		t.Errorf("%d runs went on beside the long one", begun.Load())
