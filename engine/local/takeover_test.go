@@ -82,7 +82,7 @@ func acting(effect kernel.EffectClass, w *world, around func(ctx context.Context
 
 var classes = []kernel.EffectClass{kernel.Read, kernel.Idempotent, kernel.Reconcilable, kernel.Once}
 
-// Row 77: a run that is taken over in the middle of a call goes by the call's
+// Report A14: a run that is taken over in the middle of a call goes by the call's
 // class, and the process that lost it records nothing, whether the effect
 // happened there or not.
 func TestLeaseLostInTheMiddleOfATool(t *testing.T) {
