@@ -251,7 +251,7 @@ func (m *machine) commitResult(c *CallState, r *ResultFacts) {
 	c.Cmd = 0
 	m.emit(Commit{What: CommitResult, Call: c.Call.ID, IsError: r.Status != StatusOK})
 	if r.Disposition == InDoubt {
-		m.warn("call " + show(c.Call.ID, 80) + " may have taken effect; its outcome is not known")
+		m.warn("call " + show(c.Call.ID, 80) + " may have taken effect; its outcome is not known" + named(c.Ledger))
 	}
 	m.Repeat = m.Repeat.note(observation(c, r.Digest))
 	if r.Status == StatusOK {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/holdfast-run/holdfast/journal"
@@ -19,6 +20,7 @@ func (w *watch) compare(r *shadow) {
 		return
 	}
 	w.compared++
+	w.seen["compared, exactly: "+strconv.FormatBool(exact)]++
 	got, want := r.outcome(), f.outcome()
 	if exact {
 		got, want = got+r.costs(), want+f.costs()

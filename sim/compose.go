@@ -48,7 +48,7 @@ func (c *composer) run(i int) *runPlan {
 	tenant := pick(c, "red", "blue")
 	r := &runPlan{
 		id: fmt.Sprintf("run-%d", i), session: fmt.Sprintf("session-%d", i), tenant: tenant, user: pick(c, people()...),
-		question: fmt.Sprintf("question of run-%d", i), begins: c.upTo(5 * time.Second),
+		question: fmt.Sprintf("question of run-%d", i), begins: c.upTo(pick(c, time.Second, 8*time.Second)),
 		limits: kernel.Limits{Turns: 12, Calls: 40, Deadline: 4 * time.Hour},
 		retry:  kernel.Retry{Attempts: 5, PerRun: 60, Wait: time.Minute},
 		pure:   c.chanceOf(60), contends: c.chanceOf(35),
@@ -234,6 +234,9 @@ func (c *composer) call(r *runPlan, id string, _ int) *callPlan {
 		if r.smooth {
 			b.how = succeeds
 		}
+		if r.contends {
+			b.before += c.upTo(3 * time.Second)
+		}
 		p.does = append(p.does, b)
 	}
 	p.vague = !r.smooth && c.chanceOf(15)
@@ -306,7 +309,9 @@ func (c *composer) decisions(r *runPlan, p *callPlan) {
 			} else if c.chanceOf(10) {
 				v.yes = !v.yes
 			}
-			if c.chanceOf(15) {
+			if asking := r.rules[p.tool].asking; asking != nil && asking.Expires > 0 && c.chanceOf(20) { // a race with the expiry
+				v.after = asking.Expires - 2*time.Second + c.upTo(6*time.Second)
+			} else if c.chanceOf(15) {
 				v.after += c.upTo(5 * time.Minute)
 			}
 			votes = append(votes, v)

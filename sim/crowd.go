@@ -193,6 +193,7 @@ func (c *crowd) gremlin() {
 	if c.faults.strike(c.faults.leaves * 300) {
 		if p := c.slots[c.chance.IntN(len(c.slots))]; !p.dead {
 			c.tracef(p, "is told to leave")
+			c.seen["leave"]++
 			c.watch.disturbed(p)
 			p.leave()
 		}
@@ -203,6 +204,7 @@ func (c *crowd) gremlin() {
 			by = -by
 		}
 		c.tracef(nil, "the clock jumps by %s", by)
+		c.seen["clock jump"]++
 		c.offset += by
 		c.watch.jumped(by)
 	}

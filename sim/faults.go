@@ -28,13 +28,15 @@ func profiles() []profile {
 	return []profile{
 		{name: "calm"},
 		{name: "late", laggard: true},
-		{name: "crashes", budget: 6, crash: 60, midway: 300, laggard: true},
-		{name: "storage", budget: 6, broken: 40, torn: 60},
-		{name: "leases", budget: 5, asleep: 60, naps: true, laggard: true},
-		{name: "leaving", budget: 4, leaves: 3, crash: 10, laggard: true},
-		{name: "clock", budget: 4, crash: 20, asleep: 10, jumps: 3, laggard: true},
-		{name: "clock back", budget: 4, crash: 20, asleep: 20, jumps: 4, steps: true, laggard: true},
-		{name: "everything", budget: 10, crash: 30, midway: 150, broken: 15, torn: 25, asleep: 30, naps: true, leaves: 2, jumps: 1, laggard: true},
+		{name: "crashes", budget: 8, crash: 200, midway: 500, laggard: true},
+		{name: "crashes", budget: 12, crash: 60, midway: 1500, laggard: true},
+		{name: "storage", budget: 8, broken: 80, torn: 150},
+		{name: "storage and crashes", budget: 14, crash: 100, midway: 300, broken: 300, torn: 100},
+		{name: "leases", budget: 6, asleep: 150, naps: true, laggard: true},
+		{name: "leaving", budget: 5, leaves: 3, crash: 30, laggard: true},
+		{name: "clock", budget: 5, crash: 40, asleep: 30, jumps: 2, laggard: true},
+		{name: "clock back", budget: 5, crash: 40, asleep: 40, jumps: 2, steps: true, laggard: true},
+		{name: "everything", budget: 12, crash: 60, midway: 300, broken: 25, torn: 40, asleep: 60, naps: true, leaves: 2, jumps: 1, laggard: true},
 	}
 }
 
@@ -88,10 +90,14 @@ const (
 )
 
 // journal decides the fault of an operation.
-func (f *faults) journal(writes bool) trouble {
+func (f *faults) journal(what string, writes bool) trouble {
 	crash, broken, torn, asleep := f.crash, f.broken, f.torn, f.asleep
-	if !writes { // there are many more of them, and they matter less
-		crash, broken, torn, asleep = crash/10, broken/5, 0, asleep/10
+	if !writes {
+		torn = 0
+	}
+	switch what {
+	case "ready", "changes", "heads": // whoever polls asks for them all the time
+		crash, broken, asleep = crash/10, broken/10, asleep/10
 	}
 	early := f.chance.IntN(2) == 0
 	switch {
@@ -133,6 +139,7 @@ func (t trouble) happen(h *handle, where string) (lost bool) {
 		h.crash(where)
 	case failing:
 		h.tracef(h.process, "journal error %s", where)
+		h.seen["error "+where]++
 		h.watch.disturbed(h.process)
 		return true
 	case sleeping:

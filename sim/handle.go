@@ -29,11 +29,12 @@ func (h *handle) through(what string, writes bool, op func() error) error {
 	if h.dead || h.broken != nil {
 		return unreachable()
 	}
-	f := h.faults.journal(writes)
+	f := h.faults.journal(what, writes)
 	if f.before(h, what) {
 		return unreachable()
 	}
-	err := op()
+	err := unreachable()
+	h.guard(func() { err = op() })
 	if f.after(h, what) {
 		return unreachable()
 	}
@@ -44,7 +45,7 @@ func (h *handle) through(what string, writes bool, op func() error) error {
 func (h *handle) Append(_ context.Context, e journal.Entry) error {
 	begun := h.wall()
 	return h.through("append", true, func() error {
-		err := h.base.Append(context.Background(), e)
+		err := h.defect.append(h, e)
 		h.watch.appended(h.process, &e, begun, err)
 		return err
 	})
@@ -53,7 +54,7 @@ func (h *handle) Append(_ context.Context, e journal.Entry) error {
 // Acquire takes a lease.
 func (h *handle) Acquire(_ context.Context, run, owner string, now, until time.Time) (l journal.Lease, err error) {
 	err = h.through("acquire", true, func() (err error) {
-		l, err = h.base.Acquire(context.Background(), run, owner, now, until)
+		l, err = h.base.Acquire(context.Background(), run, owner, h.defect.take(now), until)
 		h.watch.acquired(h.process, run, now, l, err)
 		return err
 	})
@@ -95,7 +96,7 @@ func (h *handle) Send(_ context.Context, sig journal.Signal) (fresh bool, err er
 // Decide takes a vote.
 func (h *handle) Decide(_ context.Context, v journal.Vote) (a journal.Approval, err error) {
 	err = h.through("decide", true, func() (err error) {
-		a, err = h.base.Decide(context.Background(), v)
+		a, err = h.defect.vote(h, v)
 		h.watch.voted(v.ID, err)
 		return err
 	})
@@ -120,6 +121,7 @@ func (h *handle) Resolve(_ context.Context, r journal.Resolution) (e journal.Eff
 func (h *handle) Read(_ context.Context, run string, after int64, limit int) (r []journal.Record, err error) {
 	err = h.through("read", false, func() (err error) {
 		r, err = h.base.Read(context.Background(), run, after, limit)
+
 		return err
 	})
 	return r, err

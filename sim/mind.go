@@ -39,7 +39,7 @@ func (m *mind) Call(ctx context.Context, req *model.Request, _ func(model.Delta)
 		return nil, &model.Error{Kind: kernel.FailAborted, Message: "aborted"}
 	}
 	m.tracef(p, "MODEL %s, turn %d, attempt %d", m.run.id, req.Turn, req.Attempt)
-	m.watch.modelAsked(p, m.run, req)
+	m.guard(func() { m.watch.modelAsked(p, m.run, req) })
 	place := m.place(req.Messages)
 	s := place.step
 	done := ctx.Done()
@@ -49,6 +49,7 @@ func (m *mind) Call(ctx context.Context, req *model.Request, _ func(model.Delta)
 	if !p.pause(s.took, done) {
 		return nil, errGone
 	}
+	m.defect.wait(p, s.took)
 	if m.faults.strike(m.faults.midway) {
 		p.crash("while the model was asked")
 		return nil, errGone
@@ -64,7 +65,9 @@ func (m *mind) Call(ctx context.Context, req *model.Request, _ func(model.Delta)
 		}
 		return nil, e
 	}
-	return place.reply(req), nil
+	reply := place.reply(req)
+	m.defect.reply(reply)
+	return reply, nil
 }
 
 // place is where a conversation is.
@@ -137,7 +140,8 @@ func (p *place) reply(req *model.Request) *model.Reply {
 type law struct {
 	*simulation
 
-	run *runPlan
+	run        *runPlan
+	remembered map[string]policy.Decision // by a defect
 }
 
 // Pure reports whether it is asked in the middle of a commit.
@@ -145,6 +149,10 @@ func (l *law) Pure() bool { return l.run.pure }
 
 // Decide answers by the plan, which may change its mind in time.
 func (l *law) Decide(ctx context.Context, r policy.Request) (policy.Decision, error) {
+	return l.defect.decide(l, r, func() (policy.Decision, error) { return l.decide(ctx, r) })
+}
+
+func (l *law) decide(ctx context.Context, r policy.Request) (policy.Decision, error) {
 	p := l.queue.running.proc
 	if !l.run.pure {
 		if !p.pause(time.Duration(max(0, l.chance.IntN(600)-300))*time.Millisecond, ctx.Done()) {
@@ -207,5 +215,5 @@ func (v *judge) Verify(ctx context.Context, f verify.Facts) (verify.Verdict, err
 		out.Finding = "good"
 		v.watch.accepted(v.run)
 	}
-	return out, nil
+	return v.defect.judge(out), nil
 }

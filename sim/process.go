@@ -43,6 +43,7 @@ func (s *simulation) boot(slot int) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p.engine, p.leave = eng, cancel
+	s.defect.boot(p)
 	s.slots[slot] = p
 	s.tracef(p, "starts")
 	s.queue.add(p, 0, "work", func() {
@@ -71,6 +72,7 @@ func (p *process) end() {
 func (p *process) crash(where string) {
 	if !p.dead {
 		p.tracef(p, "CRASH %s", where)
+		p.seen["crash "+where]++
 		p.watch.disturbed(p)
 		p.end()
 	}
@@ -118,6 +120,7 @@ func (p *process) pause(d time.Duration, done <-chan struct{}) (alive bool) {
 // sleep holds the whole process up, in the middle of a journal operation.
 func (p *process) sleep(d time.Duration) {
 	p.tracef(p, "falls asleep for %s", d)
+	p.seen["asleep"]++
 	p.watch.disturbed(p)
 	p.asleep, p.inside = true, p.queue.running
 	p.queue.park(d)
@@ -126,6 +129,7 @@ func (p *process) sleep(d time.Duration) {
 		return
 	}
 	p.tracef(p, "wakes up")
+	p.defect.sleep(p, d)
 	for _, e := range p.held {
 		p.queue.push(e)
 	}
@@ -141,7 +145,7 @@ func (c clock) Now() time.Time { return c.p.wall().Add(-c.p.back) }
 // AfterFunc lets f run on a thread of its own.
 func (c clock) AfterFunc(d time.Duration, f func()) engine.Timer {
 	t := &timer{queue: c.p.queue, due: c.p.queue.now + max(d, 0)}
-	if !c.p.dead {
+	if !c.p.dead && !c.p.defect.forget(d) {
 		t.entry = c.p.queue.minor(d+c.p.faults.lag(), "timer", f)
 		t.entry.proc = c.p
 	}

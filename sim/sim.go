@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ type Result struct {
 	Digest   string // of all that was recorded: the same seed gives the same
 	Runs     int
 	Compared int // runs whose outcome was compared with the reference
+	// Seen counts what happened, by kind: what never happens is not tested.
+	Seen map[string]int
 }
 
 // Simulator simulates seeds, one after another. It is not safe for concurrent
@@ -71,6 +74,8 @@ type simulation struct {
 	world  *world
 	watch  *watch
 	crowd  *crowd
+	defect *defect
+	seen   map[string]int
 
 	slots  []*process
 	lives  int
@@ -95,7 +100,7 @@ func (s *Simulator) Run(seed uint64, o Options) Result {
 	*q = queue{chance: stream(1), idle: q.idle}
 	sim := &simulation{
 		rig: s.rig, seed: seed, opts: o, queue: q, plan: compose(stream(2)), chance: stream(3),
-		base: memory.New(), agents: map[string]*engine.Agent{},
+		base: memory.New(), agents: map[string]*engine.Agent{}, defect: defectOf(o.Defect), seen: map[string]int{},
 	}
 	s.rig.sim = sim
 	sim.faults = newFaults(sim.plan.profile, stream(4))
@@ -104,7 +109,7 @@ func (s *Simulator) Run(seed uint64, o Options) Result {
 	sim.run()
 	return Result{
 		Seed: seed, Steps: q.steps, Trouble: sim.plan.profile.name, Broken: sim.broken, Timeline: sim.lines,
-		Digest: sim.digest(), Runs: len(sim.plan.runs), Compared: sim.watch.compared,
+		Digest: sim.digest(), Runs: len(sim.plan.runs), Compared: sim.watch.compared, Seen: sim.seen,
 	}
 }
 
@@ -151,6 +156,17 @@ func (s *simulation) failf(invariant, format string, args ...any) {
 		s.broken = &Violation{invariant, fmt.Sprintf(format, args...), s.seed}
 		s.tracef(nil, "BROKEN %v", s.broken)
 	}
+}
+
+// guard looks that what is checked does not itself fail: a panic is a violation,
+// which the engine would contain.
+func (s *simulation) guard(check func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.failf("panic", "%v\n%s", p, debug.Stack())
+		}
+	}()
+	check()
 }
 
 // tracef keeps a line of the timeline.

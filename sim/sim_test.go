@@ -2,6 +2,8 @@ package sim
 
 import (
 	"flag"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +13,7 @@ import (
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "simulate this seed alone, and print its timeline")
-	seeds   = flag.Uint64("seeds", 2000, "how many seeds to simulate, from 1")
+	seeds   = flag.Uint64("seeds", defaultSeeds, "how many seeds to simulate, from 1")
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,11 +36,14 @@ func TestSeeds(t *testing.T) {
 		show(t, s.Run(*oneSeed, Options{Timeline: true}))
 		return
 	}
-	begun, steps, compared, failed := time.Now(), 0, 0, 0
+	begun, steps, compared, failed, seen := time.Now(), 0, 0, 0, map[string]int{}
 	for seed := range *seeds {
 		r := s.Run(seed+1, Options{})
 		steps += r.Steps
 		compared += r.Compared
+		for what, n := range r.Seen {
+			seen[what] += n
+		}
 		if r.Broken == nil {
 			continue
 		}
@@ -53,6 +58,9 @@ func TestSeeds(t *testing.T) {
 	}
 	took := time.Since(begun)
 	t.Logf("%d seeds, %d steps in %s: %.0f steps a second; %d runs compared", *seeds, steps, took, float64(steps)/took.Seconds(), compared)
+	for _, what := range slices.Sorted(maps.Keys(seen)) {
+		t.Logf("%8d %s", seen[what], what)
+	}
 }
 
 func show(t *testing.T, r Result) {

@@ -6,12 +6,13 @@ import (
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/policy"
 )
 
 // Bounds of a simulation: whatever is not over by then never is.
 const (
 	maxSteps   = 30_000
-	maxRecords = 1_000 // of a run
+	maxRecords = 600 // of a run
 	maxTime    = 30 * time.Hour
 )
 
@@ -111,7 +112,7 @@ func (s *simulation) agent(run string) *engine.Agent {
 	}
 	r := s.plan.run(run)
 	a := &engine.Agent{
-		Model: &mind{s, r}, Instructions: "Do what you are told.", Tools: s.rig.tools, Policy: &law{s, r},
+		Model: &mind{s, r}, Instructions: "Do what you are told.", Tools: s.rig.tools, Policy: &law{s, r, map[string]policy.Decision{}},
 		Unknown: r.unknown, Limits: r.limits, Retry: r.retry, Continue: r.goOn,
 	}
 	if r.verify != kernel.VerifyNever {

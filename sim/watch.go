@@ -85,9 +85,13 @@ func (w *watch) jumped(by time.Duration) {
 // appended looks at an append, which was begun at that instant and came to err.
 func (w *watch) appended(p *process, e *journal.Entry, begun time.Time, err error) {
 	r := w.runs[e.Head.Run]
+	if !w.planned(e) {
+		return
+	}
 	w.checkClaim(e, err)
 	if err != nil {
 		w.tracef(p, "append to %s: %v", e.Head.Run, err)
+		w.seen["append "+string(kernel.CodeOf(err))]++
 		return
 	}
 	if r == nil {
@@ -104,6 +108,24 @@ func (w *watch) appended(p *process, e *journal.Entry, begun time.Time, err erro
 	r.head = e.Head
 }
 
+// planned looks that an entry is about calls that were admitted.
+func (w *watch) planned(e *journal.Entry) bool {
+	calls := make([]string, 0, 4)
+	for i := range e.Asked {
+		calls = append(calls, e.Asked[i].Call)
+	}
+	if e.Claim != nil {
+		calls = append(calls, e.Claim.Call)
+	}
+	for _, id := range calls {
+		if w.plan.run(e.Head.Run).call(id) == nil {
+			w.failf("I1", "%s begins call %s, which was not admitted", e.Head.Run, id)
+			return false
+		}
+	}
+	return true
+}
+
 func (w *watch) begin(e *journal.Entry) *shadow {
 	plan := w.plan.run(e.Head.Run)
 	r := &shadow{
@@ -116,6 +138,7 @@ func (w *watch) begin(e *journal.Entry) *shadow {
 			continue
 		}
 		r.prior++
+		w.seen["run of an old session"]++
 		if other.head.State != journal.Stopped {
 			w.failf("session", "%s begins while %s of the same session is %s", plan.id, other.plan.id, other.head.State)
 		}

@@ -59,4 +59,4 @@ func (w *watch) checkChain() {
 }
 
 // reader is the journal for whoever verifies it.
-func (w *watch) reader() journal.Reader { return w.base }
+func (w *watch) reader() journal.Reader { return w.defect.reader(w.simulation) }

@@ -188,6 +188,8 @@ func (a *account) hold(cmd kernel.Seq) {
 // stopped looks at a run that has come to its end.
 func (w *watch) stopped(r *shadow) {
 	o := r.replay.State.Outcome
+	w.seen["stop "+string(o.Stop)]++
+	w.seen["verified "+string(o.Verified)]++
 	a := &r.account
 	if o.Usage != a.usage || o.Replies != a.replies || o.ReportedReplies != a.reported || o.HeldTokens != a.held {
 		w.failf("I14", "%s says usage %+v of %d/%d replies and %d held; it is %+v of %d/%d and %d", r.plan.id,

@@ -130,6 +130,8 @@ func (w *watch) checkClaim(e *journal.Entry, err error) {
 	why := w.ruling(run, e.Claim, e.Settled)
 	var no *journal.Refusal
 	switch {
+	case err == nil && why == "" && w.ledger[e.Claim.ID] != nil:
+		w.seen["claimed again"]++
 	case err == nil && why != "":
 		w.failf("I6", "call %s of %s may begin, although %s", e.Claim.Call, run.id, why)
 	case errors.As(err, &no) && no.Why != why && no.Why != kernel.ClaimApproval:
@@ -204,6 +206,7 @@ func (w *watch) resolved(res *journal.Resolution, err error) {
 	if err != nil || r == nil {
 		return
 	}
+	w.seen["resolved "+string(res.As)]++
 	next := *r
 	if r.state == journal.EffectUnknown {
 		switch res.As {

@@ -13,6 +13,7 @@ type question struct {
 
 	plan  *callPlan
 	yes   map[string]bool // who
+	votes map[string]bool // that counted, by id
 	state journal.ApprovalState
 }
 
@@ -23,9 +24,13 @@ func (w *watch) takeQuestions(p *process, r *shadow, e *journal.Entry) {
 		if w.questions[a.ID] != nil {
 			continue // it is put again
 		}
+		w.seen["asked"]++
+		if a.Escalated {
+			w.seen["asked, escalated"]++
+		}
 		w.tracef(p, "asks %s about %s/%s", a.ID, a.Run, a.Call)
 		w.asked = append(w.asked, a.ID)
-		w.questions[a.ID] = &question{Approval: &a, plan: r.plan.call(a.Call), yes: map[string]bool{}, state: journal.ApprovalOpen}
+		w.questions[a.ID] = &question{Approval: &a, plan: r.plan.call(a.Call), yes: map[string]bool{}, votes: map[string]bool{}, state: journal.ApprovalOpen}
 		w.crowd.asked(r.plan, &a)
 	}
 	for i := range e.Closed {
@@ -38,6 +43,7 @@ func (w *watch) takeQuestions(p *process, r *shadow, e *journal.Entry) {
 		if c.As == journal.ApprovalExpired && (q.Expires.IsZero() || c.At.Before(q.Expires)) {
 			w.failf("I7", "question %s expires at %s, before its time %s", q.ID, c.At, q.Expires)
 		}
+		w.seen["approval "+string(c.As)]++
 		if q.state != journal.ApprovalRefused {
 			q.state = c.As
 		}
@@ -69,9 +75,10 @@ func (w *watch) spend(r *shadow, e *journal.Entry) {
 func (w *watch) voted(id string, err error) {
 	v := w.crowd.voters[id]
 	q := w.questions[w.crowd.about[id]]
-	if err != nil || q.state != journal.ApprovalOpen {
+	if err != nil || q.state != journal.ApprovalOpen || q.votes[id] { // delivered again, it changes nothing
 		return
 	}
+	q.votes[id] = true
 	defer w.checkVotes(q.ID)
 	rule, at := q.Approvers, w.crowd.issued[id]
 	from := rule.From
@@ -90,6 +97,7 @@ func (w *watch) voted(id string, err error) {
 	case !allowed || rule.NotAsker && v.by == q.User:
 		w.failf("I7", "%s may not decide on %s", v.by, q.ID)
 	}
+	w.seen["vote"]++
 	if !v.yes {
 		q.state = journal.ApprovalRefused
 		return

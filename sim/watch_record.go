@@ -36,12 +36,18 @@ func (w *watch) takeRecord(p *process, r *shadow, e *journal.Entry, i int, begun
 	}
 	r.account.take(event, &before, &r.replay.State)
 	r.uncertain = r.uncertain || lost(event, &before)
-	w.takeEvent(r, e, event, content, rec.Seq, begun)
+	w.takeEvent(r, e, event, content, rec.Seq, begun, &before)
 }
 
-func (w *watch) takeEvent(r *shadow, e *journal.Entry, event kernel.Event, content engine.Content, seq int64, begun time.Time) {
+func (w *watch) takeEvent(r *shadow, e *journal.Entry, event kernel.Event, content engine.Content, seq int64, begun time.Time, before *kernel.State) {
+	w.seen[string(event.Kind())]++
 	switch ev := event.(type) {
+	case kernel.ClaimRefused:
+		w.seen["claim refused: "+string(ev.Why)]++
+	case kernel.TimerFired:
+		w.seen["timer "+string(ev.Timer)]++
 	case kernel.Resumed:
+		w.seen["taken over "+string(before.Phase)]++
 		r.resumed = seq
 		r.disturbed = r.disturbed || r.head.State == journal.Running
 	case kernel.Cancelled:

@@ -80,6 +80,7 @@ func (w *world) land(v *visit, how string) {
 		return // the same key: nothing changes
 	}
 	o.landed++
+	w.seen["effect"+how]++
 	w.tracef(v.proc, "EFFECT %s of %s lands%s", v.call.tool, v.call.id, how)
 	if o.landed > 1 {
 		w.failf("I6", "the effect of %s (%s, class %s) took place %d times", v.call.id, v.call.tool, o.class, o.landed)
@@ -95,7 +96,7 @@ func (w *world) lose(p *process) {
 			if v.proc != p {
 				continue
 			}
-			if w.chance.IntN(4) > 0 {
+			if w.chance.IntN(2) > 0 {
 				v.close()
 				continue
 			}
@@ -164,7 +165,7 @@ func (t *visitor) Spec() tool.Spec {
 
 // Run does it in the world.
 func (t *visitor) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
-	return t.sim.world.run(ctx, t, c)
+	return t.sim.defect.run(c, func(c tool.Call) (tool.Result, error) { return t.sim.world.run(ctx, t, c) })
 }
 
 // tool is the tool with what its traits ask for.
@@ -195,7 +196,8 @@ type askable struct{ *visitor }
 
 // Lookup looks in the world.
 func (t askable) Lookup(ctx context.Context, c tool.Call) (tool.Found, error) {
-	return t.sim.world.lookup(ctx, t.visitor, c)
+	found, err := t.sim.world.lookup(ctx, t.visitor, c)
+	return t.sim.defect.look(found), err
 }
 
 type askableKeyed struct {
@@ -244,7 +246,7 @@ func (w *world) run(ctx context.Context, t *visitor, c tool.Call) (tool.Result, 
 		v.run = cmp.Or(v.run, c.Run)
 		v.open = append(v.open, v)
 	}
-	w.watch.toolBegins(p, v, c.ID, c.Run)
+	w.guard(func() { w.watch.toolBegins(p, v, c.ID, c.Run) })
 	result, err := w.act(ctx, v, &b, &c, t)
 	if !p.dead {
 		v.close()
@@ -252,6 +254,19 @@ func (w *world) run(ctx context.Context, t *visitor, c tool.Call) (tool.Result, 
 		w.returned[at+" "+result.Text] = true
 	}
 	return result, err
+}
+
+// hurry lets the effect of a claim take place before the claim is there (a
+// defect).
+func (w *world) hurry(p *process, e *journal.Entry) {
+	if e.Claim == nil {
+		return
+	}
+	r := w.plan.run(e.Head.Run)
+	c := r.call(e.Claim.Call)
+	v := &visit{outside: w.effect(e.Claim.ID, e.Claim.Class), proc: p, call: c, tenant: r.tenant}
+	w.watch.toolBegins(p, v, e.Claim.Call, r.id)
+	w.land(v, ", too early")
 }
 
 // act does what the plan says, with an end of the process before the effect,
@@ -339,6 +354,7 @@ func (w *world) lookup(ctx context.Context, t *visitor, c tool.Call) (tool.Found
 	if found.Presence == kernel.Present {
 		found.Result = tool.Result{Text: says(t, &c, plan)}
 	}
+	w.seen["lookup "+string(found.Presence)]++
 	w.tracef(p, "lookup of %s/%s says %s", c.Run, c.ID, found.Presence)
 	return found, nil
 }

@@ -47,12 +47,18 @@ func mark(dir, name string) { _ = os.WriteFile(filepath.Join(dir, name), nil, 0o
 
 // await waits for a mark, in good time.
 func await(dir, name string) bool {
-	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(time.Millisecond) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(time.Minute); ; {
 		if there(dir, name) {
 			return true
 		}
+		select {
+		case <-tick.C:
+		case <-late:
+			return false
+		}
 	}
-	return false
 }
 
 func there(dir, mark string) bool {

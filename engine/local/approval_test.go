@@ -504,3 +504,42 @@ func TestRefusedReasonIsClean(t *testing.T) {
 		t.Errorf("paid %d times, %q", paid.Load(), got)
 	}
 }
+
+// tampered is a journal whose approvals somebody has changed behind their
+// decision.
+type tampered struct {
+	journal.Journal
+	change func(*journal.Approval)
+}
+
+func (j *tampered) Approval(ctx context.Context, id string) (journal.Approval, error) {
+	a, err := j.Journal.Approval(ctx, id)
+	j.change(&a)
+	return a, err
+}
+
+// I7: a yes to what is not the call, or no longer what was shown, lets nothing
+// run.
+func TestTamperedApproval(t *testing.T) {
+	for what, change := range map[string]func(*journal.Approval){
+		"arguments": func(a *journal.Approval) { a.Arguments = []byte(`{"n":1}`) },
+		"the tool":  func(a *journal.Approval) { a.Tool = "look" },
+		"the asker": func(a *journal.Approval) { a.User = "mallory" },
+		"arguments, with a hash that fits": func(a *journal.Approval) {
+			a.Arguments = []byte(`{"n":2}`)
+			a.Hash = a.ContentHash()
+		},
+	} {
+		j := &tampered{Journal: memory.New(), change: change}
+		var paid atomic.Int64
+		e := open(t, j)
+		r := start(t, e, engine.Start{Agent: payer(t, paying(`{}`), &paid, asking{}), User: "ann"})
+		decide(t, e, r.Head.Run, true)
+		r = stopOf(t, e, r.Head.Run)
+		wantStop(t, r, kernel.StopAnswered, "")
+		sameAsStored(t, j, r)
+		if got := results(r); paid.Load() != 0 || got[0] != "c1: Not run: not approved: what was approved is not this call" {
+			t.Errorf("changed %s: paid %d times, %q", what, paid.Load(), got)
+		}
+	}
+}

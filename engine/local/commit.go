@@ -360,16 +360,22 @@ func (r *run) append(ctx context.Context, e journal.Entry) (err error) {
 }
 
 // journaled is the run's head as the journal has it.
-func (r *run) journaled(ctx context.Context) (h journal.Head, err error) {
-	defer r.eng.containJournal(&err)
-	return r.eng.journal.Head(ctx, r.id)
+func (r *run) journaled(ctx context.Context) (journal.Head, error) { return r.eng.headOf(ctx, r.id) }
+
+func (e *Engine) headOf(ctx context.Context, run string) (h journal.Head, err error) {
+	defer e.containJournal(&err)
+	return e.journal.Head(ctx, run)
 }
 
 func (e *Engine) containJournal(err *error) {
 	if p := recover(); p != nil {
-		e.log.Error("panic contained", "in", "the journal", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-		*err = &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the journal panicked"}
+		*err = e.panicked("the journal", kernel.CodeLocalStorage, p)
 	}
+}
+
+func (e *Engine) panicked(what string, code kernel.Code, p any) error {
+	e.log.Error("panic contained", "in", what, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+	return &kernel.Error{Code: code, Message: what + " panicked"}
 }
 
 // landed reports whether an append that failed is in the journal all the same:

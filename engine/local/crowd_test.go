@@ -192,7 +192,7 @@ func nap(ctx context.Context) {
 // wait waits until all runs have stopped.
 func (c *crowd) wait(j journal.Reader, runs int) {
 	c.t.Helper()
-	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+	for begun := time.Now(); ; nap(c.t.Context()) {
 		over, err := j.Heads(c.t.Context(), journal.Query{State: journal.Stopped})
 		if err != nil {
 			c.t.Fatal(err)

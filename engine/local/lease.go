@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -43,19 +44,28 @@ func (r *run) release() {
 func (r *run) ifStillMine(task engine.Task) engine.Task {
 	until := r.lease.Until
 	return func(ctx context.Context, instead engine.Report) (kernel.Event, engine.Content) {
-		if !r.eng.clock.Now().Before(until) {
-			lost, err := r.eng.renew([]string{r.id})
-			if err != nil || len(lost) > 0 {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				if !r.closed {
-					r.abandon(&kernel.Error{Code: kernel.CodeLeaseLost, Message: "run " + r.id + " was taken over before a call began, which was not run", Err: err})
-				}
-				return nil, engine.Content{}
-			}
+		if !r.stillMine(until) {
+			return nil, engine.Content{}
 		}
 		return task(ctx, instead)
 	}
+}
+
+// stillMine reports whether the run is still this process's, whose lease held
+// until then. It asks again when asking took as long as a lease lasts.
+func (r *run) stillMine(until time.Time) bool {
+	for now := r.eng.clock.Now(); !now.Before(until); now = r.eng.clock.Now() {
+		until = now.Add(r.eng.lease)
+		if lost, err := r.eng.renew([]string{r.id}); err != nil || len(lost) > 0 {
+			r.mu.Lock()
+			if !r.closed {
+				r.abandon(&kernel.Error{Code: kernel.CodeLeaseLost, Message: "run " + r.id + " was taken over before a call began, which was not run", Err: err})
+			}
+			r.mu.Unlock()
+			return false
+		}
+	}
+	return true
 }
 
 func (e *Engine) renew(ids []string) (lost []string, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/policy"
+	"github.com/holdfast-run/holdfast/tool"
 )
 
 // onStop is a journal that calls before ahead of each commit that is to stop a
@@ -306,5 +308,64 @@ func TestSignalsCannotBeRead(t *testing.T) {
 	wantStop(t, stopOf(t, e, id), kernel.StopAnswered, "")
 	if !j.failed.Load() {
 		t.Error("the signals were read at once")
+	}
+}
+
+// One run that takes long keeps none from beginning, however many there are: as
+// many are driven as may be at once, and then the rest.
+func TestWorkBesideALongRun(t *testing.T) {
+	const many = 300
+	j := memory.New()
+	full, others := make(chan struct{}), make(chan struct{})
+	var begun, done atomic.Int64
+	var first sync.Map // the processes in which runs die in the middle of their call
+	act := probe{name: "act", effect: kernel.Read, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+		if m, dies := first.LoadAndDelete(c.Run); dies {
+			m.(*mortal).dead.Store(true)
+			return tool.Result{}, errForeign
+		}
+		if c.Run == "r000" {
+			<-others
+			return tool.Result{Text: "acted"}, nil
+		}
+		begun.Add(1)
+		<-full
+		if done.Add(1) == many-1 {
+			close(others)
+		}
+		return tool.Result{Text: "acted"}, nil
+	}}
+	m := turns(func(ctx context.Context, req *model.Request) (*model.Reply, error) {
+		if len(req.Messages) == 1 {
+			return calls(call("a", "act", `{}`))(ctx, req)
+		}
+		return says("done")(ctx, req)
+	})
+	agent := &engine.Agent{Model: m, Tools: tools(t, act), Policy: allowAll{}, Limits: limits(func(*kernel.Limits) {})}
+	for i := range many {
+		dying, id := &mortal{Journal: j}, fmt.Sprintf("r%03d", i)
+		first.Store(id, dying)
+		if _, err := open(t, dying).Run(t.Context(), engine.Start{Run: id, Question: "q", Agent: agent}); kernel.CodeOf(err) != kernel.CodeLocalStorage {
+			t.Fatal(err)
+		}
+	}
+	var once sync.Once
+	work(t, open(t, j, later(11*time.Second), knows(agent), func(c *local.Config) {
+		c.Wait = func(a, b, c <-chan struct{}) { // as many are under way as may be
+			once.Do(func() { close(full) })
+			select {
+			case <-a:
+			case <-b:
+			case <-c:
+			}
+		}
+	}))
+	for i := range many {
+		if r := get(t, open(t, j), fmt.Sprintf("r%03d", i)); !cmp.Equal(results(r), []string{"a: acted"}) {
+			t.Fatalf("%s: %q", r.Head.Run, results(r))
+		}
+	}
+	if begun.Load() != many-1 {
+		t.Errorf("%d runs went on beside the long one", begun.Load())
 	}
 }

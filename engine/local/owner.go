@@ -48,5 +48,9 @@ func gone(owner string) bool {
 	}
 	world, _, _ := strings.Cut(parts[2], ".")
 	own, _, _ := strings.Cut(incarnation(os.Getpid()), ".")
-	return world != "" && world == own && incarnation(pid) != parts[2]
+	if world == "" || world != own {
+		return false
+	}
+	now := incarnation(pid)
+	return now != parts[2] && (now != "" || absent(pid))
 }

@@ -30,7 +30,13 @@ func TestGone(t *testing.T) {
 		t.Errorf("%s is gone while it runs", name)
 	}
 	_ = child.Process.Kill()
+	for !gone(name) { // dead is gone, waited for or not
+		runtime.Gosched()
+	}
 	_ = child.Wait()
+	if absent(os.Getpid()) || absent(1) || !absent(child.Process.Pid) {
+		t.Error("what is there is absent, or the other way round")
+	}
 	if !gone(name) {
 		t.Errorf("%s is not gone", name)
 	}

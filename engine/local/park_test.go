@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -267,5 +268,36 @@ func TestNotReadyAnyMore(t *testing.T) {
 	h, err := j.Head(t.Context(), r.Head.Run)
 	if err != nil || h.Lease.Owner != "" {
 		t.Errorf("left under the lease %+v, %v", h.Lease, err)
+	}
+}
+
+// moody is a journal whose look at what changed fails, or panics, until it is
+// well again.
+type moody struct {
+	journal.Journal
+	fails atomic.Int64
+}
+
+func (m *moody) Changes(ctx context.Context) (int64, error) {
+	switch n := m.fails.Add(-1); {
+	case n > 0 && n%2 == 0:
+		return 0, errFull
+	case n > 0:
+		panic("sk-secret")
+	}
+	return m.Journal.Changes(ctx)
+}
+
+// What cannot be looked for now is looked for again.
+func TestLookingFails(t *testing.T) {
+	j := &moody{Journal: memory.New()}
+	j.fails.Store(6)
+	var paid atomic.Int64
+	e := open(t, j, often)
+	r := start(t, e, engine.Start{Agent: payer(t, paying(`{}`), &paid, asking{}), Question: strings.Repeat("ä", 200)})
+	decide(t, open(t, j.Journal), r.Head.Run, true)
+	wantStop(t, stopOf(t, e, r.Head.Run), kernel.StopAnswered, "")
+	if j.fails.Load() > 0 || r.Head.Question != strings.Repeat("ä", 100) {
+		t.Errorf("%d failures are left; question %q", j.fails.Load(), r.Head.Question)
 	}
 }

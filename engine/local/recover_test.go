@@ -72,7 +72,7 @@ func TestLateReplyRunsNothing(t *testing.T) {
 	})
 }
 
-// The deadline ends a running tool, and answers every call.
+// Row 110: the deadline ends a running tool, and answers every call.
 func TestDeadlineEndsTheTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := probe{name: "slow", effect: kernel.Once, run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {

@@ -2,21 +2,25 @@ package local
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // rounds are what an engine looks after from time to time while it has runs: it
 // renews their leases, and takes up what other processes have recorded. They
 // are timers, and no goroutine waits for them.
 type rounds struct {
-	mu    sync.Mutex
-	beat  engine.Timer // nil: not set
-	poll  engine.Timer
-	seen  int64 // journal.Changes at the last look, or unseen
-	ended bool
+	mu     sync.Mutex
+	beat   engine.Timer // nil: not set
+	poll   engine.Timer
+	tidied string // the last run that was parked and looked at
+	seen   int64  // journal.Changes at the last look, or unseen
+	ended  bool
 }
 
 // unseen is no number of changes: the next look is a whole one.
@@ -62,7 +66,31 @@ func (r *rounds) saw(changes int64) {
 
 func (e *Engine) onBeat() {
 	e.beat()
+	e.tidy()
 	e.again(func(r *rounds) { r.beat = nil })
+}
+
+// maxTidied bounds how many parked runs are looked at in a round.
+const maxTidied = 64
+
+// tidy forgets parked runs that have stopped under another process, a few at a
+// time.
+func (e *Engine) tidy() {
+	e.mu.Lock()
+	ids := slices.Sorted(maps.Keys(e.parked))
+	e.mu.Unlock()
+	next, _ := slices.BinarySearch(ids, e.rounds.tidied+"\x00")
+	ids = append(ids[next:len(ids):len(ids)], ids[:next]...)
+	for _, id := range ids[:min(len(ids), maxTidied)] {
+		e.rounds.tidied = id // of one beat at a time
+		h, err := e.headOf(context.Background(), id)
+		if err != nil && kernel.CodeOf(err) != kernel.CodeNotFound || err == nil && h.State != journal.Stopped {
+			continue
+		}
+		e.mu.Lock()
+		delete(e.parked, id)
+		e.mu.Unlock()
+	}
 }
 
 func (e *Engine) onPoll() {

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
@@ -125,6 +126,56 @@ func TestCancelWhileParking(t *testing.T) {
 	r, err := e.Get(t.Context(), "r")
 	if err != nil || r.Outcome == nil || r.Outcome.Stop != kernel.StopCancelled {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Runs that wait here and that another process has ended are not remembered.
+func TestTidy(t *testing.T) {
+	pay, err := tool.Func(tool.Spec{Name: "pay", Description: "Pays."}, func(context.Context, tool.Call, struct{}) (string, error) { return "paid", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := tool.NewSet(pay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := policy.NewRules([]policy.Rule{{Answer: kernel.Ask, Tool: "pay"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := &engine.Agent{Model: caller{}, Tools: set, Policy: rules}
+	j := memory.New()
+	e, err := New(Config{Journal: j, Poll: time.Hour, Lease: MaxLease})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	worker, err := New(Config{Journal: j, Agents: func(context.Context, *engine.Stored) (*engine.Agent, error) { return agent, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = worker.Close() }()
+	const many, stay = 2 * maxTidied, 3
+	for i := range many + stay {
+		r, err := e.Run(t.Context(), engine.Start{Question: "q", Agent: agent})
+		if err == nil && i < many {
+			err = worker.Signal(t.Context(), r.Head.Run, engine.Signal{Kind: engine.SignalCancel})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := worker.Work(t.Context(), Workload{Once: true}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(e.parked); n != many+stay {
+		t.Fatalf("%d runs are parked", n)
+	}
+	for range 3 {
+		e.tidy()
+	}
+	if n := len(e.parked); n != stay {
+		t.Errorf("%d runs are parked, want %d", n, stay)
 	}
 }
 

@@ -20,7 +20,8 @@ type Workload struct {
 	// Taken is told of each run that is taken up, as it stood before: from
 	// another process, or since it need not wait any more. Left is told of each
 	// that could not be: it stays as it is, and is not tried again before its head
-	// has changed. nil: nobody. Both return soon, and may be called at once.
+	// has changed, but for a journal that failed and may work again. nil: nobody.
+	// Both return soon, and may be called at once.
 	Taken func(journal.Head)
 	Left  func(journal.Head, error)
 }
@@ -40,7 +41,7 @@ func (e *Engine) Work(ctx context.Context, w Workload) error {
 	e.mu.Lock()
 	e.taken = w.Taken
 	e.mu.Unlock()
-	shift := &shift{e: e, w: w, left: map[string]int64{}}
+	shift := &shift{e: e, w: w, left: map[string]left{}}
 	for {
 		more, err := shift.round(ctx)
 		if ctx.Err() != nil {
@@ -65,8 +66,9 @@ func (e *Engine) Work(ctx context.Context, w Workload) error {
 type shift struct {
 	e    *Engine
 	w    Workload
-	left map[string]int64 // runs that could not be taken over, by their last record
+	left map[string]left // runs that could not be taken up
 	late map[string]time.Time
+	full bool // more could go on than are driven at the same time
 	// looked is when leases of processes that are gone were last looked for.
 	looked time.Time
 }
@@ -74,31 +76,58 @@ type shift struct {
 // round takes over what is ready. It reports whether to look again at once.
 func (s *shift) round(ctx context.Context) (more bool, err error) {
 	s.free(ctx)
+	s.full = false
 	heads, err := s.e.journal.Ready(ctx, s.e.clock.Now().UTC(), 0)
 	if err != nil {
 		return false, err
 	}
 	for i := range heads {
 		h := &heads[i]
-		if ctx.Err() != nil || s.e.count() >= maxAtOnce {
+		if s.full = s.e.count() >= maxAtOnce; s.full || ctx.Err() != nil {
 			break // until there is room
 		}
-		if at, tried := s.left[h.Run]; tried && at == h.LastSeq+int64(h.Pending)<<32 || s.e.live(h.Run) != nil || !s.wants(h) {
+		if s.leaves(h) || s.e.live(h.Run) != nil || !s.wants(h) {
 			continue
 		}
 		if err := s.e.takeUp(ctx, h.Run); err != nil {
-			if kernel.CodeOf(err) == kernel.CodeConflict {
-				continue // someone else was faster
+			if kernel.CodeOf(err) == kernel.CodeConflict || ctx.Err() != nil {
+				continue // someone else was faster, or it was not tried in earnest
 			}
-			s.left[h.Run] = h.LastSeq + int64(h.Pending)<<32
-			if s.w.Left != nil {
-				s.w.Left(*h, err)
-			}
+			s.leave(h, err)
 			continue
 		}
 		more = true
 	}
 	return more && s.e.count() < maxAtOnce, nil
+}
+
+// left is a run that could not be taken up, as it stood then.
+type left struct {
+	seq     int64
+	pending int
+	again   time.Time // it is tried again all the same from then on; zero: never
+}
+
+// retryLeft is how many polls a run is left alone whose journal failed: it may
+// have been a moment's trouble, or damage that stays.
+const retryLeft = 10
+
+func (s *shift) leaves(h *journal.Head) bool {
+	l, known := s.left[h.Run]
+	return known && l.seq == h.LastSeq && l.pending == h.Pending && (l.again.IsZero() || s.e.clock.Now().Before(l.again))
+}
+
+// leave tells of a run that could not be taken up, once for each state of it.
+func (s *shift) leave(h *journal.Head, err error) {
+	before, known := s.left[h.Run]
+	l := left{seq: h.LastSeq, pending: h.Pending}
+	if kernel.CodeOf(err) == kernel.CodeLocalStorage {
+		l.again = s.e.clock.Now().Add(retryLeft * s.e.poll)
+	}
+	s.left[h.Run] = l
+	if told := known && before.seq == l.seq && before.pending == l.pending; s.w.Left != nil && !told {
+		s.w.Left(*h, err)
+	}
 }
 
 func (s *shift) wants(h *journal.Head) bool { return s.w.Only == nil || s.w.Only(*h) }
@@ -134,7 +163,7 @@ func (s *shift) held(ctx context.Context, now time.Time) []journal.Head {
 // be one.
 func (s *shift) pause() (wait <-chan struct{}, on bool) {
 	done := make(chan struct{})
-	if s.w.Once {
+	if s.w.Once && !s.full {
 		if r := s.e.any(); r != nil {
 			return r.done, true
 		}
@@ -313,7 +342,7 @@ func (e *Engine) agentOf(ctx context.Context, s *engine.Stored, cancels bool) (*
 	case e.agents == nil:
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "this process does not know the agent of run " + s.Head.Run}
 	}
-	agent, err := e.agents(ctx, s)
+	agent, err := e.makeAgent(ctx, s)
 	switch {
 	case cancels && err != nil:
 		agent, err = nil, nil
@@ -322,6 +351,16 @@ func (e *Engine) agentOf(ctx context.Context, s *engine.Stored, cancels bool) (*
 		err = &kernel.Error{Code: kernel.CodeConfiguration, Message: "there is no agent for run " + s.Head.Run}
 	}
 	return agent, err
+}
+
+// makeAgent calls code of the embedding program.
+func (e *Engine) makeAgent(ctx context.Context, s *engine.Stored) (agent *engine.Agent, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = e.panicked("the making of agents", kernel.CodeInternal, p)
+		}
+	}()
+	return e.agents(ctx, s)
 }
 
 // resume applies the take-over and the signals that wait. A cancel comes first:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -116,7 +117,7 @@ func (d *display) effect(e *journal.Effect) {
 	d.printf("effect %s: %s\n", safeLine(e.ID), e.State)
 	d.printf("  tool %s (effect %s)\n  run %s, call %s, session %s\n", safeLine(e.Tool), e.Class, safeLine(e.Run), safeLine(e.Call), safeLine(e.Session))
 	d.printf("  of %s%s\n", orNobody(e.User), pick(e.Tenant != "", " of "+safeLine(e.Tenant), ""))
-	d.printf("  key %s\n  fingerprint %s\n", safeLine(e.Key), safeLine(e.Fingerprint))
+	d.printf("  key %s\n  fingerprint %s\n", safeLine(toolKey(e.Key)), safeLine(e.Fingerprint))
 	d.printf("  attempt %d claimed at %s, settled at %s\n", e.Attempts, stampOrDash(e.ClaimedAt), stampOrDash(e.SettledAt))
 	d.printf("  arguments:\n    %s\n", exactArguments(e.Arguments))
 	if text := resultText(e); text != nil {
@@ -127,6 +128,17 @@ func (d *display) effect(e *journal.Effect) {
 		d.printf("  %s %s: %s%s%s\n", stampOrDash(r.At), orNobody(r.By), r.As, colon(r.Note),
 			pick(r.Evidence != "", " (evidence SHA-256 "+safeLine(r.Evidence)+")", ""))
 	}
+}
+
+// toolKey is a ledger's key as the tool was given it, without the word in front
+// that says whose it is: the call's, or the tool's own.
+func toolKey(key string) string {
+	for _, whose := range []string{"call ", "key "} {
+		if own, found := strings.CutPrefix(key, whose); found {
+			return own
+		}
+	}
+	return key
 }
 
 // effect is a row of the ledger as --json prints it.

@@ -83,7 +83,7 @@ func (f *filled) ask(h journal.Head, id string, who kernel.Approvers, expires ti
 
 func (f *filled) effect(h journal.Head, seq int64, id string, d kernel.Disposition) {
 	c := journal.Claim{
-		Call: "call_" + id, Tool: "run_program", Key: h.Run + "/call_" + id, Fingerprint: "f" + id, Request: "r" + id,
+		Call: "call_" + id, Tool: "run_program", Key: "call " + h.Run + "/call_" + id, Fingerprint: "f" + id, Request: "r" + id,
 		Arguments: []byte(arguments), Class: kernel.Once, Attempt: 1, At: f.now,
 	}
 	c.ID = journal.EffectID(h.Tenant, c.Tool, c.Key)

@@ -72,8 +72,8 @@ func (d *display) goesOn(h *journal.Head, flags journalFlags) {
 	case h.State == journal.Stopped:
 		d.printf("run %s has stopped (%s): nothing goes on by this\n", run, h.Stop)
 	case driven(h, now):
-		d.printf("run %s goes on under %s\n", run, driver(h.Lease.Owner))
+		d.printf("run %s is taken up by %s\n", run, driver(h.Lease.Owner))
 	default:
-		d.printf("run %s goes on under a holdfast work that is at it, or with: holdfast work --once%s\n", run, flags.again())
+		d.printf("run %s is taken up by a holdfast work that is at it, or by: holdfast work --once%s\n", run, flags.again())
 	}
 }

@@ -61,6 +61,8 @@ func testSignals(t *testing.T, j journal.Journal) {
 	wantCode(t, err, kernel.CodeNotFound)
 }
 
+// Row 78: a signal is there until a record has taken it up, in one commit with
+// that record; an entry that is refused takes nothing up.
 func testApplied(t *testing.T, j journal.Journal) {
 	d := start(t, j, "r")
 	for _, id := range []string{"a", "b", "c", "d"} {
