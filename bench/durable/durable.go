@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
@@ -22,25 +23,27 @@ import (
 // resultSize is what a call returns, in bytes.
 const resultSize = 2048
 
-// scripted asks for one call in each turn but the last. It answers at once, so
+// scripted asks for one call in each turn but the last, never for the same one
+// again: the ledger would refuse it while its equal runs. It answers at once, so
 // that what is measured is the runtime and the file.
 type scripted struct {
 	turns int
 	tool  string
+	calls atomic.Int64 // so far
 }
 
-func (scripted) Info() model.Info {
+func (*scripted) Info() model.Info {
 	return model.Info{Provider: "bench", Name: "scripted", Profile: kernel.Strict, MaxTokens: 4096, Scripted: true}
 }
 
-func (s scripted) Call(_ context.Context, r *model.Request, _ func(model.Delta)) (*model.Reply, error) {
+func (s *scripted) Call(_ context.Context, r *model.Request, _ func(model.Delta)) (*model.Reply, error) {
 	usage := &kernel.Usage{Input: 1000, Output: 20}
 	if r.Turn == s.turns {
 		return &model.Reply{Stop: kernel.StopEnd, Usage: usage, Size: 300, Message: kernel.Message{
 			Role: kernel.RoleAssistant, Blocks: []kernel.Block{{Kind: kernel.BlockText, Text: "done"}},
 		}}, nil
 	}
-	call := &kernel.Call{ID: "call_" + strconv.Itoa(r.Turn), Name: s.tool, Arguments: fmt.Sprintf(`{"n":%d}`, r.Turn)}
+	call := &kernel.Call{ID: "call_" + strconv.Itoa(r.Turn), Name: s.tool, Arguments: fmt.Sprintf(`{"n":%d}`, s.calls.Add(1))}
 	return &model.Reply{Stop: kernel.StopCalls, Usage: usage, Size: 700, Message: kernel.Message{
 		Role: kernel.RoleAssistant, Blocks: []kernel.Block{{Kind: kernel.BlockCall, Call: call}},
 	}}, nil
@@ -73,7 +76,7 @@ func Agent(turns int, class kernel.EffectClass, answer kernel.Answer) (*engine.A
 	}
 	limits := kernel.DefaultLimits()
 	limits.Turns, limits.Calls, limits.Deadline = turns, turns, time.Hour
-	return &engine.Agent{Model: scripted{turns, "lookup"}, Tools: set, Policy: rules, Limits: limits}, nil
+	return &engine.Agent{Model: &scripted{turns: turns, tool: "lookup"}, Tools: set, Policy: rules, Limits: limits}, nil
 }
 
 // Drive starts n runs of agent, so many at a time, and waits until each has

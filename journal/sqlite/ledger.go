@@ -12,7 +12,8 @@ const (
 	insertEffect      = `INSERT INTO effects (` + effectColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	updateClaim       = `UPDATE effects SET run = ?, call = ?, session = ?, user = ?, arguments = ?, class = ?, state = ?,
 		attempts = ?, claimed_at = ?, settled_at = ?, result = ?, facts = ? WHERE id = ?`
-	updateEffect     = `UPDATE effects SET state = ?, settled_at = ?, result = ?, facts = ? WHERE id = ?`
+	landEffect       = `UPDATE effects SET state = ?, settled_at = ?, result = ?, facts = ? WHERE id = ?`
+	turnEffect       = `UPDATE effects SET state = ?, settled_at = ? WHERE id = ?` // what has not landed has no result
 	insertResolution = `INSERT INTO resolutions (` + resolutionColumns + `, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	// What can stand against a claim (see journal.Rule).
@@ -20,15 +21,25 @@ const (
 	selectOpen   = `SELECT ` + effectColumns + ` FROM effects WHERE tenant = ? AND tool = ? AND state IN ('running', 'unknown')`
 	selectLanded = `SELECT ` + effectColumns + ` FROM effects WHERE tenant = ? AND tool = ? AND request = ? AND state = 'landed'
 		ORDER BY settled_at DESC LIMIT 1`
+
+	// Short rows are quick to read: most keys are new and most requests have no
+	// equal, and a settlement needs little.
+	selectAny = `SELECT 1 FROM effects WHERE id = ? UNION ALL
+		SELECT 1 FROM effects WHERE tenant = ? AND tool = ? AND request = ? AND state IN ('running', 'unknown') LIMIT 1`
+	selectClaimed = `SELECT id, run, call, state, settled_at FROM effects WHERE id = ?`
 )
 
 // effect returns an effect as it stands within the entry, or nil. Its
-// resolutions are read where someone needs them.
+// resolutions are read where someone needs them, and in an entry without a claim
+// it is only what journal.Settle looks at.
 func (p *plan) effect(id string) (*journal.Effect, error) {
 	for i := range slices.Backward(p.effects) {
 		if e := &p.effects[i].row; e.ID == id {
 			return e, nil
 		}
+	}
+	if p.entry.Claim == nil {
+		return one(p.t, scanClaimed, selectClaimed, id)
 	}
 	return one(p.t, scanEffect, selectEffect, id)
 }
@@ -57,11 +68,7 @@ func (p *plan) claim() error {
 	if c == nil {
 		return nil
 	}
-	own, err := p.effect(c.ID) // which stands for its key
-	if err != nil {
-		return err
-	}
-	others, err := p.others(c)
+	own, others, err := p.rivals(c)
 	if err != nil {
 		return err
 	}
@@ -73,6 +80,23 @@ func (p *plan) claim() error {
 	}
 	p.effects = append(p.effects, changed[journal.Effect]{c.Claimed(h, own), own == nil})
 	return nil
+}
+
+// rivals returns what journal.Rule decides on: the effect of the claim's own
+// key, and the others that can stand against it. What the entry has settled was
+// open, so that the short look finds it.
+func (p *plan) rivals(c *journal.Claim) (own *journal.Effect, others []journal.Effect, err error) {
+	if !c.Exclusive && c.Window == 0 {
+		some, err := one(p.t, scanInt, selectAny, c.ID, p.entry.Head.Tenant, c.Tool, c.Request)
+		if err != nil || some == nil {
+			return nil, nil, err
+		}
+	}
+	if own, err = p.effect(c.ID); err != nil { // which stands for its key
+		return nil, nil, err
+	}
+	others, err = p.others(c)
+	return own, others, err
 }
 
 // others returns what can stand against a claim, as it stands within the entry.
@@ -110,8 +134,10 @@ func (t *tx) putEffect(c *changed[journal.Effect]) error {
 	case e.State == journal.EffectRunning: // claimed again
 		return t.exec(updateClaim, e.Run, e.Call, e.Session, e.User, e.Arguments, string(e.Class), string(e.State),
 			e.Attempts, e.ClaimedAt.UnixNano(), orNull(e.SettledAt), e.Result, e.Facts, e.ID)
+	case e.State == journal.EffectLanded:
+		return t.exec(landEffect, string(e.State), orNull(e.SettledAt), e.Result, e.Facts, e.ID)
 	}
-	return t.exec(updateEffect, string(e.State), orNull(e.SettledAt), e.Result, e.Facts, e.ID)
+	return t.exec(turnEffect, string(e.State), orNull(e.SettledAt), e.ID)
 }
 
 // resolving is a resolution on its way.

@@ -79,6 +79,11 @@ func TestPollsUseIndexes(t *testing.T) {
 			t.Errorf("want the index %s:\n%s", index, ready)
 		}
 	}
+	for text, index := range map[string]string{selectAny: "INDEX effects_open", selectClaimed: "(id=?)"} {
+		if plan := planOf(t, j, text, "id", "t", "send", "r"); !strings.Contains(plan, index) || strings.Contains(plan, "SCAN") {
+			t.Errorf("%s\nwant %s and no scan:\n%s", text, index, plan)
+		}
+	}
 	unknown := selectEffects(&journal.EffectQuery{State: journal.EffectUnknown})
 	if plan := planOf(t, j, unknown.of(effectColumns), unknown.args...); !strings.Contains(plan, "INDEX effects_open") {
 		t.Errorf("want the index effects_open:\n%s", plan)

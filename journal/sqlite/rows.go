@@ -120,6 +120,11 @@ func scanEffect(row scanner) (e journal.Effect, err error) {
 		(*instant)(&e.ClaimedAt), (*instant)(&e.SettledAt), (*blob)(&e.Result), (*blob)(&e.Facts))
 }
 
+// scanClaimed reads what a settlement is decided on.
+func scanClaimed(row scanner) (e journal.Effect, err error) {
+	return e, row.Scan(&e.ID, &e.Run, &e.Call, (*string)(&e.State), (*instant)(&e.SettledAt))
+}
+
 func effectRow(e *journal.Effect) []any {
 	return []any{
 		e.ID, e.Run, e.Call, e.Session, e.Tenant, e.User, e.Tool, e.Key, e.Fingerprint, e.Request,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -174,7 +175,7 @@ func (w *writer) withdraw(r *request) bool {
 func (w *writer) run() {
 	defer close(w.stopped)
 	for w.wait() {
-		for batch := w.take(); batch != nil; batch = w.take() {
+		for batch := w.gather(); batch != nil; batch = w.gather() {
 			w.commit(batch)
 			w.written = true
 			w.shortenLog()
@@ -204,6 +205,31 @@ func (w *writer) wait() bool {
 			w.emptyLog()
 		}
 	}
+}
+
+// maxYields bounds how often the writer lets others go first: a process that
+// computes much must not keep it from the file.
+const maxYields = 8
+
+// gather takes the next batch once nobody is about to add to it: those whose
+// appends were just committed often come with their next ones at once, and a
+// commit costs the file the same for all of them as for one. Nobody is waited for:
+// only what can run at this moment runs.
+func (w *writer) gather() []*request {
+	for range maxYields {
+		before := w.waiting()
+		runtime.Gosched()
+		if w.waiting() == before {
+			break
+		}
+	}
+	return w.take()
+}
+
+func (w *writer) waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue)
 }
 
 // take removes the next batch from the queue, or returns nil.

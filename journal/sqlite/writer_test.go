@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -114,6 +115,34 @@ func TestBatchBounds(t *testing.T) {
 			t.Errorf("batches of %v, want %v", got, c.want)
 		}
 	}
+}
+
+// Those who are about to append come into the transaction of the one who was
+// first.
+func TestGather(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // nobody else runs them meanwhile
+	const n = 10
+	for range 10 { // now and then the scheduler lets the writer go on first
+		w := &writer{wake: make(chan struct{}, 1)}
+		var wg sync.WaitGroup
+		for i := range n {
+			r := requestOf(fmt.Sprintf("run-%d", i), 1, 1)
+			wg.Go(func() {
+				if err := w.enqueue(r); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		got := len(w.gather())
+		wg.Wait()
+		if got+len(w.take()) != n {
+			t.Errorf("a batch of %d, and not all of the others after it", got)
+		}
+		if got == n {
+			return
+		}
+	}
+	t.Errorf("the writer never took all that could be had")
 }
 
 // The appends of one transaction keep their own outcomes.
