@@ -261,6 +261,36 @@ func TestResolution(t *testing.T) {
 	}
 }
 
+// Of two findings that wait for a run, what was found last is what it is told.
+func TestLastFindingCounts(t *testing.T) {
+	j := memory.New()
+	e := open(t, j)
+	ran := 0
+	a := quick(insistent(t, `{"n":1}`), tools(t, shaky(&ran, firstFails)))
+	a.Unknown = kernel.UnknownWait
+	r, err := e.Run(t.Context(), engine.Start{Agent: a, Question: "q"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = e.Close() // nobody drives the run while people look
+	other := open(t, j)
+	effect := effects(t, j, journal.EffectQuery{State: journal.EffectUnknown})[0].ID
+	for _, sig := range []engine.Signal{
+		{Kind: engine.SignalResolve, Effect: effect, As: kernel.FoundUnknown, By: "op", Reason: "the bank is closed"},
+		{Kind: engine.SignalResolve, Effect: effect, As: kernel.FoundLanded, By: "op", Reason: "asked the bank", Result: []byte("receipt 7")},
+	} {
+		if err := other.Signal(t.Context(), r.Head.Run, sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	work(t, open(t, j, knows(a)))
+	r = get(t, other, r.Head.Run)
+	wantStop(t, r, kernel.StopAnswered, "")
+	if got := results(r); ran != 1 || got[0] != "try1: receipt 7" || r.Head.Pending != 0 {
+		t.Errorf("ran %d times, %q, %d signals wait", ran, got, r.Head.Pending)
+	}
+}
+
 // What people write for a model is made fit for it, like any result.
 func TestFoundTextIsClean(t *testing.T) {
 	const odd = "\x1b[2Jreceipt\x00 7\xff"

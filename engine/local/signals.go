@@ -234,6 +234,9 @@ func (r *run) eventOf(s *journal.Signal) (kernel.Event, engine.Content, error) {
 		if err != nil {
 			return nil, engine.Content{}, err
 		}
+		if n := len(f.Resolutions); n > 0 && f.Resolutions[n-1].ID != d.Resolution {
+			break // somebody has found out more since, and a later signal says so
+		}
 		event, content := engine.Resolved(r.now(), &f, &d, s.By)
 		return event, content, nil
 	}
