@@ -197,23 +197,31 @@ func (on host) tell(ctx context.Context, d *display, flags runFlags, r *engine.R
 		}
 		d.loose(unknown, flags.journalFlags)
 	}
-	d.next(&r.Head, flags, on.path)
+	d.next(r, flags, on.path)
 	return nil
 }
 
-// next says how to look at the run again, and how to go on with its session:
-// of the same journal, tenant and user.
-func (d *display) next(h *journal.Head, flags runFlags, path string) {
+// next says how to look at the run again, and how to go on with its session,
+// or to say more to the run while it waits: of the same journal, tenant and
+// user.
+func (d *display) next(r *engine.Run, flags runFlags, path string) {
+	h := &r.Head
 	d.printf("run: %s; `holdfast runs show%s %s` shows it again\n", safeLine(h.Run), dbFlag(path), safeLine(h.Run))
-	line := ""
-	for _, f := range []struct{ name, value string }{
-		{"-c", flags.config}, {"--db", flags.db}, {"--session", h.Session}, {"--tenant", flags.who.tenant}, {"--user", flags.who.user},
-	} {
+	if h.Session == "" { // the journal could not say
+		return
+	}
+	whose := ""
+	for _, f := range []struct{ name, value string }{{"--tenant", flags.who.tenant}, {"--user", flags.who.user}} {
 		if f.value != "" {
-			line += " " + f.name + " " + quoteArgument(f.value)
+			whose += " " + f.name + " " + quoteArgument(f.value)
 		}
 	}
-	d.printf("session: %s; `holdfast run%s QUESTION` goes on with it\n", safeLine(h.Session), safeLine(line))
+	session := quoteArgument(h.Session)
+	if r.Outcome == nil {
+		d.printf("session: %s; `holdfast say%s%s %s TEXT` says more to it\n", safeLine(h.Session), flags.again(), safeLine(whose), safeLine(session))
+		return
+	}
+	d.printf("session: %s; `holdfast run%s --session %s%s QUESTION` goes on with it\n", safeLine(h.Session), flags.again(), safeLine(session), safeLine(whose))
 }
 
 // reportJSON writes the one object. It is all there is to the command's output,
