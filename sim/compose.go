@@ -13,8 +13,10 @@ import (
 type composer struct {
 	*rand.Rand
 
-	plan *plan
-	next int // a number that no other call has
+	plan    *plan
+	next    int      // a number that no other call has
+	common  []string // tools that runs which contend use most
+	crowded bool     // all runs are of one tenant, and contend
 }
 
 // compose makes the plan of a seed.
@@ -27,6 +29,13 @@ func compose(chance *rand.Rand) *plan {
 		poll:    time.Duration(1+chance.IntN(8)) * time.Second,
 		faulty:  10 * time.Minute,
 	}}
+	for range 3 {
+		c.plan.once = append(c.plan.once, c.chanceOf(15))
+	}
+	for range 2 {
+		c.common = append(c.common, pick(c, toolNames()...))
+	}
+	c.crowded = c.chanceOf(20)
 	if c.plan.profile.naps { // somebody has to take over
 		c.plan.slots = max(2, c.plan.slots)
 	}
@@ -54,14 +63,16 @@ func (c *composer) run(i int) *runPlan {
 		pure:   c.chanceOf(60), contends: c.chanceOf(35),
 		rules: map[string]rule{}, calls: map[string]*callPlan{},
 	}
-	if i > 0 && c.chanceOf(40) { // a session of several runs, or one of the same name
+	if c.crowded {
+		r.tenant, r.contends, r.begins = "red", true, c.upTo(time.Second)
+	} else if i > 0 && c.chanceOf(40) { // a session of several runs, or one of the same name
 		other := pick(c, c.plan.runs...)
 		r.session = other.session
 		if c.chanceOf(70) {
 			r.tenant, r.user = other.tenant, other.user
 		}
 	}
-	if c.chanceOf(35) {
+	if !c.crowded && c.chanceOf(35) {
 		r.smooth, r.contends = true, false
 	}
 	c.settings(r)
@@ -216,6 +227,10 @@ func (c *composer) call(r *runPlan, id string, _ int) *callPlan {
 		p.key = fmt.Sprintf("key-%d", p.n)
 	}
 	if r.contends {
+		if c.chanceOf(60) {
+			p.tool = pick(c, c.common...)
+			kind = traitsOf(p.tool)
+		}
 		p.n = c.IntN(2)
 		if kind.keyed {
 			p.key = fmt.Sprintf("key-%d", c.IntN(3))
@@ -230,7 +245,7 @@ func (c *composer) call(r *runPlan, id string, _ int) *callPlan {
 		p.tool = "fly"
 	}
 	for range 6 {
-		b := c.behaviour(kind.class)
+		b := c.behaviour(p.traits().class)
 		if r.smooth {
 			b.how = succeeds
 		}

@@ -62,8 +62,11 @@ func (c *crowd) visit(d time.Duration, what string, do func(p *process) (done bo
 
 func (c *crowd) again(d time.Duration, what string, left int, do func(p *process) (done bool)) {
 	c.queue.add(nil, d, what, func() {
-		p := c.slots[c.chance.IntN(len(c.slots))]
-		done := false
+		slot := c.chance.IntN(len(c.slots))
+		if c.slots[slot].dead && c.plan.once[slot] { // it is there when somebody wants something
+			c.boot(slot)
+		}
+		p, done := c.slots[slot], false
 		if !p.dead && !p.asleep {
 			c.queue.running.proc = p
 			c.tracef(p, "PEOPLE %s", what)
@@ -154,8 +157,10 @@ func (c *crowd) look(plan *callPlan, effect string, before int) {
 		if err != nil || e.State != journal.EffectUnknown {
 			return true
 		}
-		sig := engine.Signal{ID: id, Kind: engine.SignalResolve, By: "dee", Effect: effect, Reason: id}
+		sig := engine.Signal{Kind: engine.SignalResolve, By: "dee", Effect: effect}
 		sig.As, sig.Result = c.finding(plan, effect, before)
+		sig.ID = id + " " + string(sig.As) // another finding is another word
+		sig.Reason = sig.ID
 		err = p.engine.Signal(background(), e.Run, sig)
 		if done := c.over(err, kernel.CodeConflict); !done || p.dead {
 			return false

@@ -60,8 +60,11 @@ func (m *mind) Call(ctx context.Context, req *model.Request, _ func(model.Delta)
 	if req.Attempt <= len(s.failures) {
 		kind := s.failures[req.Attempt-1]
 		e := &model.Error{Kind: kind, Message: "simulated"}
-		if kind == kernel.FailStatus {
+		switch kind {
+		case kernel.FailStatus:
 			e.Status = 529
+		case kernel.FailCut:
+			e.Usage = &kernel.Usage{Input: 7} // it had begun
 		}
 		return nil, e
 	}

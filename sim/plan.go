@@ -15,6 +15,7 @@ type plan struct {
 	profile     profile
 	slots       int // of processes
 	lease, poll time.Duration
+	once        []bool // by slot: its processes end when there is nothing to do
 	runs        []*runPlan
 	faulty      time.Duration // faults end then
 }
@@ -147,16 +148,17 @@ type wish struct {
 
 // traits are what a tool is, beside its name.
 type traits struct {
-	class     kernel.EffectClass
-	keyed     bool
-	window    time.Duration
-	exclusive bool
-	attempts  int
+	class      kernel.EffectClass
+	keyed      bool
+	window     time.Duration
+	exclusive  bool
+	classifies bool // its class depends on the arguments
+	attempts   int
 }
 
 // toolNames are the tools that there are.
 func toolNames() []string {
-	return []string{"look", "pay", "payk", "payw", "payx", "put", "putk", "ship", "shipk"}
+	return []string{"look", "pay", "payk", "payw", "payx", "prog", "put", "putk", "ship", "shipk"}
 }
 
 // traitsOf are the traits of a tool; zero for one that there is not.
@@ -164,6 +166,8 @@ func traitsOf(name string) traits {
 	switch name {
 	case "look":
 		return traits{class: kernel.Read, attempts: 3}
+	case "prog": // with an even number it only reads
+		return traits{class: kernel.Once, classifies: true, attempts: 2}
 	case "put":
 		return traits{class: kernel.Idempotent, attempts: 3}
 	case "putk":
@@ -182,6 +186,22 @@ func traitsOf(name string) traits {
 		return traits{class: kernel.Once, exclusive: true, attempts: 1}
 	}
 	return traits{}
+}
+
+// traits are those of the tool for this call.
+func (c *callPlan) traits() traits {
+	t := traitsOf(c.tool)
+	if t.classifies {
+		t.class = classOf(c.n)
+	}
+	return t
+}
+
+func classOf(n int) kernel.EffectClass {
+	if n%2 == 0 {
+		return kernel.Read
+	}
+	return kernel.Once
 }
 
 // call returns the plan of a call that was admitted under that id.

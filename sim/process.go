@@ -47,7 +47,7 @@ func (s *simulation) boot(slot int) {
 	s.slots[slot] = p
 	s.tracef(p, "starts")
 	s.queue.add(p, 0, "work", func() {
-		err := eng.Work(ctx, local.Workload{})
+		err := eng.Work(ctx, local.Workload{Once: s.plan.once[slot]})
 		if !p.dead {
 			s.tracef(p, "ends its work: %v", err)
 			p.end()
@@ -61,19 +61,20 @@ func (p *process) end() {
 	if p.dead {
 		return
 	}
+	p.watch.disturbed(p)
 	p.dead = true
 	p.leave()
 	p.graves = append(p.graves, p)
 	p.world.lose(p)
 	s, slot := p.simulation, p.slot
-	s.queue.minor(s.plan.restart(s.chance), "boot", func() { s.boot(slot) })
+	s.queue.drop(s.boots[slot])
+	s.boots[slot] = s.queue.minor(s.plan.restart(s.chance), "boot", func() { s.boot(slot) })
 }
 
 func (p *process) crash(where string) {
 	if !p.dead {
 		p.tracef(p, "CRASH %s", where)
 		p.seen["crash "+where]++
-		p.watch.disturbed(p)
 		p.end()
 	}
 }

@@ -92,7 +92,7 @@ func (o *oracle) decide(c *callPlan, id string) string {
 	switch {
 	case rule.answer == kernel.Deny:
 		return "Not run: denied by policy: says the plan"
-	case last && traitsOf(c.tool).class != kernel.Read:
+	case last && c.traits().class != kernel.Read:
 		return "Not run: this was the last turn"
 	case rule.answer == kernel.Ask:
 		return o.ask(c, id, rule.asking)
@@ -153,7 +153,7 @@ func (o *oracle) count(votes []vote, asking *kernel.Asking, escalated bool) stri
 // run runs a call as often as it may be tried. It reports whether the model is
 // left in doubt, and whether the run is over.
 func (o *oracle) run(c *callPlan, id string) (doubt, fatal bool) {
-	t := traitsOf(c.tool)
+	t := c.traits()
 	if words := o.claim(c, t); words != "" {
 		stored := words != sameInDoubt && words != blockedByDoubt
 		o.tell(c, id, words, stored)
@@ -187,7 +187,7 @@ func (b *behaviour) doubtful() bool {
 
 // came takes what a call came to.
 func (o *oracle) came(c *callPlan, id string, last *behaviour, landed, unsure bool) (doubt, fatal bool) {
-	t := traitsOf(c.tool)
+	t := c.traits()
 	if landed {
 		o.landed[o.name(c, id)] = 1
 	}
@@ -218,7 +218,7 @@ func (o *oracle) came(c *callPlan, id string, last *behaviour, landed, unsure bo
 
 // name is the key of an effect within the run.
 func (o *oracle) name(c *callPlan, id string) string {
-	if traitsOf(c.tool).keyed {
+	if c.traits().keyed {
 		return c.tool + " " + c.key
 	}
 	return id

@@ -78,6 +78,7 @@ type simulation struct {
 	seen   map[string]int
 
 	slots  []*process
+	boots  []*entry // that start the next process of a slot
 	lives  int
 	graves []*process
 	offset time.Duration // of the wall clock, from that of the queue
@@ -105,7 +106,7 @@ func (s *Simulator) Run(seed uint64, o Options) Result {
 	s.rig.sim = sim
 	sim.faults = newFaults(sim.plan.profile, stream(4))
 	sim.world, sim.watch, sim.crowd = newWorld(sim), newWatch(sim), newCrowd(sim)
-	sim.slots = make([]*process, sim.plan.slots)
+	sim.slots, sim.boots = make([]*process, sim.plan.slots), make([]*entry, sim.plan.slots)
 	sim.run()
 	return Result{
 		Seed: seed, Steps: q.steps, Trouble: sim.plan.profile.name, Broken: sim.broken, Timeline: sim.lines,

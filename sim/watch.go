@@ -18,7 +18,8 @@ type watch struct {
 	ledger    map[string]*row
 	claimed   []string // its ids, in order
 	questions map[string]*question
-	asked     []string // their ids, in order
+	asked     []string        // their ids, in order
+	findings  map[string]bool // ids of resolutions
 	records   int
 	compared  int
 	stepsBack bool // the clock was set back: who is late cannot know it
@@ -62,7 +63,7 @@ type verdict struct {
 }
 
 func newWatch(s *simulation) *watch {
-	return &watch{simulation: s, runs: map[string]*shadow{}, ledger: map[string]*row{}, questions: map[string]*question{}}
+	return &watch{simulation: s, runs: map[string]*shadow{}, ledger: map[string]*row{}, questions: map[string]*question{}, findings: map[string]bool{}}
 }
 
 // disturbed takes note that runs of a process met a fault.
@@ -179,6 +180,9 @@ func (w *watch) checkHead(r *shadow, e *journal.Entry) {
 	case waits:
 		state = journal.Waiting
 	}
+	if due := w.due(r); waits && !due.IsZero() && (h.Due.IsZero() || h.Due.After(due)) {
+		w.failf("I7", "%s waits until %s, and its questions expire at %s", r.plan.id, h.Due, due)
+	}
 	if h.State != state || h.Turns != s.Turn || h.WaitingFor != string(wait.For) {
 		w.failf("replay", "%s is %s at turn %d (%s) for its driver, and %s at turn %d (%s) by its records", r.plan.id, h.State, h.Turns, h.WaitingFor, state, s.Turn, wait.For)
 	}
@@ -189,6 +193,17 @@ func (w *watch) checkHead(r *shadow, e *journal.Entry) {
 	if err != nil || stored.LastSeq != r.seq || stored.State != h.State {
 		w.failf("records", "%s has %d records and is %s, not %d and %s (%v)", r.plan.id, stored.LastSeq, stored.State, r.seq, h.State, err)
 	}
+}
+
+// due is when the first open question of a run expires; zero: none does.
+func (w *watch) due(r *shadow) (due time.Time) {
+	for _, id := range w.asked {
+		q := w.questions[id]
+		if q.Run == r.plan.id && q.state == journal.ApprovalOpen && !q.Expires.IsZero() && (due.IsZero() || q.Expires.Before(due)) {
+			due = q.Expires
+		}
+	}
+	return due
 }
 
 // checkLease keeps the leases a second time.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
@@ -21,6 +22,7 @@ func (w *watch) end() {
 	}
 	for _, r := range w.begun {
 		w.compare(r)
+		w.checkWords(r)
 	}
 	w.checkChain()
 }
@@ -37,6 +39,25 @@ func (w *watch) reread(r *shadow) {
 	want, err2 := kernel.EncodeState(r.replay.State)
 	if err1 != nil || err2 != nil || !bytes.Equal(got, want) {
 		w.failf("replay", "%s reads as %s, and was watched as %s", r.plan.id, got, want)
+	}
+}
+
+// checkWords looks that the model was not told anything of an effect that is not
+// so: a call that was not run has not been run, and one without effect has none.
+func (w *watch) checkWords(r *shadow) {
+	for _, m := range r.replay.History.Messages() {
+		if m.Role != kernel.RoleTool {
+			continue
+		}
+		b := &m.Blocks[0]
+		at := r.plan.id + "/" + b.CallID
+		without := strings.Contains(b.Text, "had no effect") || strings.Contains(b.Text, "without effect") || strings.Contains(b.Text, "has changed nothing")
+		switch {
+		case strings.HasPrefix(b.Text, "Not run") && w.world.called[at] > 0:
+			w.failf("I2", "%s is told of call %s: %q, and it was run", r.plan.id, b.CallID, b.Text)
+		case without && w.world.done[at]:
+			w.failf("I2", "%s is told of call %s: %q, and its effect took place", r.plan.id, b.CallID, b.Text)
+		}
 	}
 }
 

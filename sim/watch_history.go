@@ -41,6 +41,10 @@ func (w *watch) modelAsked(p *process, plan *runPlan, req *model.Request) {
 	if r.lease.Owner == p.name {
 		w.checkRequest(r, req, messages)
 	}
+	a := &r.account
+	if charged := a.usage.Input + a.usage.Output + a.held + a.out; plan.limits.Tokens > 0 && charged > plan.limits.Tokens {
+		w.failf("I8", "%s sends a request that may bring it to %d tokens of %d", plan.id, charged, plan.limits.Tokens)
+	}
 }
 
 // checkRequest compares a request with what is recorded. One whose process has
@@ -144,12 +148,16 @@ func (a *account) take(event kernel.Event, before, after *kernel.State) {
 	case kernel.ModelReplied:
 		a.reply(e.Reply.Usage, asking && before.Awaiting == e.Cmd, e.Cmd)
 	case kernel.ModelFailed:
-		if asking && before.Awaiting == e.Cmd && a.unknown(&e.Failure) {
-			a.hold(e.Cmd)
+		if asking && before.Awaiting == e.Cmd {
+			if e.Failure.Kind != kernel.FailConnection && e.Failure.Kind != kernel.FailStatus && e.Failure.Kind != kernel.FailRequest || e.Failure.Usage != nil {
+				a.hold(e.Cmd)
+			}
+			a.out = 0
 		}
 	case kernel.Resumed, kernel.HostFailed:
 		if asking {
 			a.hold(before.Awaiting)
+			a.out = 0
 		}
 	}
 	if after.Phase == kernel.PhaseRequesting && after.Awaiting != before.Awaiting {
@@ -157,24 +165,24 @@ func (a *account) take(event kernel.Event, before, after *kernel.State) {
 	}
 }
 
+// reply takes the usage of a reply: of the request that is out, or of one that
+// was given up before.
 func (a *account) reply(u *kernel.Usage, expected bool, cmd kernel.Seq) {
 	a.replies++
-	switch {
-	case u != nil && !expected:
+	if !expected {
 		a.held -= a.open[cmd]
 		delete(a.open, cmd)
-		fallthrough
-	case u != nil:
+	} else if u == nil {
+		a.held += a.out
+	}
+	if u != nil {
 		a.reported++
 		a.usage.Input += u.Input
 		a.usage.Output += u.Output
-	default:
-		a.held += a.out
 	}
-}
-
-func (a *account) unknown(f *kernel.Failure) bool {
-	return f.Kind != kernel.FailConnection && f.Kind != kernel.FailStatus && f.Kind != kernel.FailRequest
+	if expected {
+		a.out = 0
+	}
 }
 
 func (a *account) hold(cmd kernel.Seq) {

@@ -49,7 +49,7 @@ func (w *watch) ruling(run *runPlan, c *journal.Claim, settled []journal.Settlem
 // against says what other effects of the same tool have against a claim.
 func (w *watch) against(run *runPlan, plan *callPlan, c *journal.Claim, rows func(string) *row) kernel.ClaimWhy {
 	var unknown, busy, blocked, window bool
-	t := traitsOf(plan.tool)
+	t := plan.traits()
 	for _, id := range w.claimed {
 		r := rows(id)
 		if id == c.ID || r.tenant != run.tenant || r.tool != plan.tool {
@@ -163,7 +163,7 @@ func (w *watch) takeEffects(r *shadow, e *journal.Entry) {
 		w.ledger[c.ID] = &row{
 			doubted: before != nil && (before.doubted || before.state == journal.EffectUnknown) && before.state != journal.EffectNone,
 			id:      c.ID, tenant: r.plan.tenant, tool: plan.tool, request: requestOf(plan), user: r.plan.user,
-			run: r.plan.id, call: c.Call, class: traitsOf(plan.tool).class, state: journal.EffectRunning,
+			run: r.plan.id, call: c.Call, class: plan.traits().class, state: journal.EffectRunning,
 		}
 		w.checkRow(w.ledger[c.ID])
 	}
@@ -203,9 +203,10 @@ func (w *watch) checkRow(r *row) {
 // resolved takes a resolution.
 func (w *watch) resolved(res *journal.Resolution, err error) {
 	r := w.ledger[res.Effect]
-	if err != nil || r == nil {
+	if err != nil || r == nil || w.findings[res.ID] { // delivered again, it changes nothing
 		return
 	}
+	w.findings[res.ID] = true
 	w.seen["resolved "+string(res.As)]++
 	next := *r
 	if r.state == journal.EffectUnknown {

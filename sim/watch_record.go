@@ -131,7 +131,7 @@ func (w *watch) takeStart(r *shadow, e *journal.Entry, ev *kernel.CallStarted, s
 		w.failf("I1", "%s starts call %s, which was not admitted", r.plan.id, ev.Call)
 		return
 	}
-	read := traitsOf(plan.tool).class == kernel.Read
+	read := plan.traits().class == kernel.Read
 	if claimed := e.Claim != nil && e.Claim.ID == ev.Effect && e.Claim.Call == ev.Call; claimed == read {
 		w.failf("I6", "%s starts call %s of %s, claimed: %t", r.plan.id, ev.Call, plan.tool, claimed)
 	}

@@ -22,6 +22,7 @@ type world struct {
 
 	effects map[string]*outside // by id of the ledger
 	called  map[string]int      // runs of a tool, by run and call
+	done    map[string]bool     // calls whose own run had the effect
 
 	returned map[string]bool // by run, call and text
 }
@@ -40,13 +41,13 @@ type outside struct {
 type visit struct {
 	*outside
 
-	proc   *process
-	call   *callPlan
-	tenant string
+	proc *process
+	call *callPlan
+	at   string // run and call
 }
 
 func newWorld(s *simulation) *world {
-	return &world{simulation: s, effects: map[string]*outside{}, called: map[string]int{}, returned: map[string]bool{}}
+	return &world{simulation: s, effects: map[string]*outside{}, called: map[string]int{}, done: map[string]bool{}, returned: map[string]bool{}}
 }
 
 // effect returns what is known of an effect.
@@ -80,6 +81,7 @@ func (w *world) land(v *visit, how string) {
 		return // the same key: nothing changes
 	}
 	o.landed++
+	w.done[v.at] = true
 	w.seen["effect"+how]++
 	w.tracef(v.proc, "EFFECT %s of %s lands%s", v.call.tool, v.call.id, how)
 	if o.landed > 1 {
@@ -177,6 +179,8 @@ func (t *visitor) tool() tool.Tool {
 		return askable{t}
 	case t.keyed:
 		return keyed{t}
+	case t.classifies:
+		return classified{t}
 	}
 	return t
 }
@@ -189,6 +193,18 @@ func (keyed) Key(c tool.Call) (string, error) {
 	var a arguments
 	err := json.Unmarshal(c.Arguments, &a)
 	return a.Key, err
+}
+
+// classified is a tool whose class depends on its arguments.
+type classified struct{ *visitor }
+
+// Effect is the class of a call.
+func (classified) Effect(args json.RawMessage) kernel.EffectClass {
+	var a arguments
+	if json.Unmarshal(args, &a) != nil {
+		return kernel.Once
+	}
+	return classOf(a.N)
 }
 
 // askable is a tool that can be asked for its effects.
@@ -240,9 +256,10 @@ func (w *world) run(ctx context.Context, t *visitor, c tool.Call) (tool.Result, 
 	b := plan.does[min(w.called[at], len(plan.does)-1)]
 	w.called[at]++
 	w.tracef(p, "TOOL %s of %s/%s, attempt %d, run %d", t.name, c.Run, c.ID, c.Attempt, w.called[at])
-	v := &visit{outside: &outside{class: kernel.Read}, proc: p, call: plan, tenant: c.Tenant}
-	if t.class != kernel.Read {
-		v.outside = w.effect(effectID(&c, t.name), t.class)
+	v := &visit{outside: &outside{class: kernel.Read}, proc: p, call: plan, at: at}
+	class := plan.traits().class
+	if class != kernel.Read {
+		v.outside = w.effect(effectID(&c, t.name), class)
 		v.run = cmp.Or(v.run, c.Run)
 		v.open = append(v.open, v)
 	}
@@ -264,7 +281,7 @@ func (w *world) hurry(p *process, e *journal.Entry) {
 	}
 	r := w.plan.run(e.Head.Run)
 	c := r.call(e.Claim.Call)
-	v := &visit{outside: w.effect(e.Claim.ID, e.Claim.Class), proc: p, call: c, tenant: r.tenant}
+	v := &visit{outside: w.effect(e.Claim.ID, e.Claim.Class), proc: p, call: c, at: r.id + "/" + e.Claim.Call}
 	w.watch.toolBegins(p, v, e.Claim.Call, r.id)
 	w.land(v, ", too early")
 }
@@ -287,7 +304,13 @@ func (w *world) act(ctx context.Context, v *visit, b *behaviour, c *tool.Call, t
 		p.crash("in a tool, before its effect")
 		return tool.Result{}, errGone
 	}
-	if t.class != kernel.Read && b.landing() {
+	if w.faults.strike(w.faults.asleep) {
+		p.sleep(w.faults.nap())
+		if p.dead {
+			return tool.Result{}, errGone
+		}
+	}
+	if v.class != kernel.Read && b.landing() {
 		w.land(v, "")
 	}
 	v.close()
