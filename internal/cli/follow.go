@@ -36,9 +36,9 @@ func follow(ctx context.Context, eng engine.Engine, start engine.Start, see func
 			continue
 		case err != nil:
 			r, lost = begun, cmp.Or(lost, err)
-		case lost == nil:
-			lost = &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the run " + safeLine(id) + " ended, but its end could not be journaled",
-				Hint: "check the disk; the journal holds the run up to there"}
+		case lost == nil: // another process took it over, and is gone as well
+			lost = &kernel.Error{Code: kernel.CodeLeaseLost, Message: "nobody drives the run " + safeLine(id) + " any more",
+				Hint: "holdfast work goes on with it"}
 		}
 		r.Outcome = endLost(r, lost)
 		return r, lost
