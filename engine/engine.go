@@ -24,7 +24,7 @@ type Engine interface {
 	// Signal delivers a wish to a run. It is recorded, once for each id, and
 	// taken up by whoever drives the run, now or later; a run that waits here
 	// goes on with it. INVALID_ARGUMENT for one that is not complete, NOT_FOUND
-	// for a run, an approval or an effect that is not there, RUN_STOPPED when
+	// for a run, or an approval or an effect of it, that is not there, RUN_STOPPED when
 	// the run has ended, and the errors of journal.Count and Journal.Resolve.
 	Signal(ctx context.Context, run string, sig Signal) error
 	// Watch yields what happens in a run after the record number after, whoever

@@ -23,29 +23,52 @@ func (e *Engine) Signal(ctx context.Context, id string, sig engine.Signal) error
 	case engine.SignalCancel:
 		return e.cancel(ctx, id, &sig)
 	case engine.SignalApprove, engine.SignalRefuse:
-		a, err := e.journal.Decide(ctx, journal.Vote{
-			ID: sig.ID, Approval: sig.Approval, By: sig.By, Approve: sig.Kind == engine.SignalApprove,
-			Reason: kernel.Clip(sig.Reason, 2000), Hash: sig.Hash, At: e.clock.Now().UTC(),
-		})
-		if err != nil {
-			return err
-		}
-		e.wake(ctx, a.Run)
-		return nil
+		return e.decide(ctx, id, &sig)
 	case engine.SignalResolve:
-		f, err := e.journal.Resolve(ctx, journal.Resolution{
-			ID: sig.ID, Effect: sig.Effect, As: sig.As, By: sig.By, Note: sig.Reason,
-			Evidence: sig.Evidence, Result: sig.Result, At: e.clock.Now().UTC(),
-		})
-		if err != nil {
-			return err
-		}
-		e.wake(ctx, f.Run)
-		return nil
+		return e.resolve(ctx, id, &sig)
 	case engine.SignalSay:
 		return e.say(ctx, id, &sig)
 	}
 	return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "a signal is cancel, approve, refuse, resolve or say"}
+}
+
+// decide counts a vote on a question of that run: whoever may speak to one run
+// says nothing to another by that.
+func (e *Engine) decide(ctx context.Context, id string, sig *engine.Signal) error {
+	a, err := e.journal.Approval(ctx, sig.Approval)
+	if err == nil && a.Run != id {
+		err = journal.NoApproval(sig.Approval)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = e.journal.Decide(ctx, journal.Vote{
+		ID: sig.ID, Approval: sig.Approval, By: sig.By, Approve: sig.Kind == engine.SignalApprove,
+		Reason: kernel.Clip(sig.Reason, 2000), Hash: sig.Hash, At: e.clock.Now().UTC(),
+	})
+	if err == nil {
+		e.wake(ctx, id)
+	}
+	return err
+}
+
+// resolve records what became of an effect of that run.
+func (e *Engine) resolve(ctx context.Context, id string, sig *engine.Signal) error {
+	row, err := e.journal.Effect(ctx, sig.Effect)
+	if err == nil && row.Run != id {
+		err = journal.NoEffect(sig.Effect)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = e.journal.Resolve(ctx, journal.Resolution{
+		ID: sig.ID, Effect: sig.Effect, As: sig.As, By: sig.By, Note: sig.Reason,
+		Evidence: sig.Evidence, Result: sig.Result, At: e.clock.Now().UTC(),
+	})
+	if err == nil {
+		e.wake(ctx, id)
+	}
+	return err
 }
 
 // cancel ends a run that is driven here at once; its event is the record. Any
