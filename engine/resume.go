@@ -25,12 +25,34 @@ func ReadStored(ctx context.Context, j journal.Reader, run string) (*Stored, err
 	if s.records, err = j.Read(ctx, run, 0, 0); err != nil {
 		return nil, err
 	}
+	if err := s.whole(); err != nil {
+		return nil, err
+	}
 	_, c, err := decode(&s.records[0])
 	if err != nil || c.Question == nil {
 		return nil, &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the beginning of run " + run + " cannot be read", Err: err}
 	}
 	s.Question = *c.Question
 	return s, nil
+}
+
+// whole refuses a run whose records are not those that were written: it must
+// not be acted on. The records of one that somebody drives meanwhile may be
+// more than its head says, and are then held to it as far as it goes.
+func (s *Stored) whole() error {
+	link := journal.Origin(&s.Head)
+	for i := range s.records {
+		if link = journal.Link(link, s.Head.Run, &s.records[i]); int64(i+1) == s.Head.LastSeq {
+			break
+		}
+	}
+	if link == s.Head.Hash && int64(len(s.records)) >= s.Head.LastSeq {
+		return nil
+	}
+	return &kernel.Error{
+		Code: kernel.CodeLocalStorage, Message: "the records of run " + s.Head.Run + " are not those that were written",
+		Hint: "holdfast runs verify " + s.Head.Run + " names the place; restore the journal from a copy",
+	}
 }
 
 // Resume makes the execution of a run that goes on from its journal. Without an

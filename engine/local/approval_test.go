@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -576,5 +577,46 @@ func TestSignalOfAnotherRun(t *testing.T) {
 	}
 	if now := effects(t, j, journal.EffectQuery{State: journal.EffectUnknown}); len(now) != 1 || len(now[0].Resolutions) != 0 {
 		t.Errorf("effects %+v", now)
+	}
+}
+
+// rewritten is a journal whose records somebody has changed in the file.
+type rewritten struct {
+	journal.Journal
+	change func(*journal.Record)
+}
+
+func (j *rewritten) Read(ctx context.Context, run string, after int64, limit int) ([]journal.Record, error) {
+	records, err := j.Journal.Read(ctx, run, after, limit)
+	for i := range records {
+		j.change(&records[i])
+	}
+	return records, err
+}
+
+// A run whose records are not those that were written is not acted on: it is
+// left as it is, and a person is told.
+func TestRewrittenRunIsNotTakenUp(t *testing.T) {
+	j := &rewritten{Journal: memory.New(), change: func(*journal.Record) {}}
+	var paid atomic.Int64
+	a := payer(t, paying(`{}`), &paid, asking{})
+	e := open(t, j)
+	r := start(t, e, engine.Start{Agent: a})
+	decide(t, e, r.Head.Run, true)
+	_ = stopOf(t, e, r.Head.Run)
+	second := start(t, e, engine.Start{Agent: payer(t, paying(`{"n":1}`), &paid, asking{})})
+	_ = e.Close()
+	if err := open(t, j).Signal(t.Context(), second.Head.Run, approve(second.Head.Approval, "ann")); err != nil {
+		t.Fatal(err)
+	}
+	j.change = func(rec *journal.Record) {
+		if rec.Kind == kernel.KindModelReplied {
+			rec.Payload = bytes.Replace(rec.Payload, []byte(`{\"n\":1}`), []byte(`{\"n\":9}`), 1)
+		}
+	}
+	var left error
+	err := open(t, j, knows(a)).Work(t.Context(), local.Workload{Once: true, Left: func(_ journal.Head, err error) { left = err }})
+	if err != nil || kernel.CodeOf(left) != kernel.CodeLocalStorage || paid.Load() != 1 {
+		t.Errorf("%v, left because of %v, paid %d times", err, left, paid.Load())
 	}
 }
