@@ -430,3 +430,44 @@ type verdict struct{}
 func (verdict) Verify(_ context.Context, f verify.Facts) (verify.Verdict, error) {
 	return verify.Verdict{Finding: "nothing was done", Evidence: []string{f.AnswerEvidence}}, nil
 }
+
+// Compensation is a call of its own, with a row of its own: the row of what it
+// makes good stays as it was.
+func TestCompensation(t *testing.T) {
+	var log []string
+	acting := func(name string) func(context.Context, tool.Call, struct{ To string }) (string, error) {
+		return func(_ context.Context, _ tool.Call, in struct{ To string }) (string, error) {
+			log = append(log, name+" "+in.To)
+			return name, nil
+		}
+	}
+	var list []tool.Tool
+	for _, name := range []string{"pay", "refund"} {
+		f, err := tool.Func(tool.Spec{Name: name, Description: "Moves money."}, acting(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, f)
+	}
+	j := memory.New()
+	a := &holdfast.Agent{
+		Model: scripted(t,
+			script.Step{Calls: []script.Call{{ID: "c1", Name: "pay", Args: `{"To":"bob"}`}}},
+			script.Step{Calls: []script.Call{{ID: "c2", Name: "refund", Args: `{"To":"bob"}`}}}, script.Step{Text: "Undone."}),
+		Tools:  toolsOf(t, list...),
+		Policy: policyFunc(func(policy.Request) policy.Decision { return policy.Decision{Answer: kernel.Allow} }),
+	}
+	r, err := opened(t, holdfast.Options{Journal: j}).Run(t.Context(), a, "Pay bob, and take it back.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped(t, r, kernel.StopAnswered)
+	rows, err := j.Effects(t.Context(), journal.EffectQuery{Run: r.Head.Run})
+	var got []string
+	for _, e := range rows {
+		got = append(got, e.Call+" "+e.Tool+" "+string(e.State))
+	}
+	if want := []string{"c2 refund landed", "c1 pay landed"}; err != nil || !cmp.Equal(got, want) || !cmp.Equal(log, []string{"pay bob", "refund bob"}) {
+		t.Errorf("%v: effects %q, done %q", err, got, log)
+	}
+}
