@@ -35,6 +35,7 @@ func compose(chance *rand.Rand) *plan {
 	for range 2 {
 		c.common = append(c.common, pick(c, toolNames()...))
 	}
+	c.plan.relabels = c.chanceOf(10)
 	c.crowded = c.chanceOf(20)
 	if c.plan.profile.naps { // somebody has to take over
 		c.plan.slots = max(2, c.plan.slots)

@@ -83,7 +83,7 @@ func (c *crowd) again(d time.Duration, what string, left int, do func(p *process
 
 func (c *crowd) start(p *process, r *runPlan) bool {
 	_, err := p.engine.Start(background(), engine.Start{
-		Agent: c.agent(r.id), Question: r.question, Run: r.id, Session: r.session, Tenant: r.tenant, User: r.user,
+		Agent: p.agent(r.id), Question: r.question, Run: r.id, Session: r.session, Tenant: r.tenant, User: r.user,
 	})
 	if code := kernel.CodeOf(err); err != nil && code != kernel.CodeConflict && code != kernel.CodeLocalStorage && code != kernel.CodeCancelled {
 		c.failf("start", "%s cannot be started: %v", r.id, err)

@@ -15,6 +15,7 @@ type plan struct {
 	profile     profile
 	slots       int // of processes
 	lease, poll time.Duration
+	relabels    bool   // a process may know the tools under other classes than the one before
 	once        []bool // by slot: its processes end when there is nothing to do
 	runs        []*runPlan
 	faulty      time.Duration // faults end then
@@ -202,6 +203,18 @@ func classOf(n int) kernel.EffectClass {
 		return kernel.Read
 	}
 	return kernel.Once
+}
+
+// relabelled are the traits of a tool as another version of it has them.
+func relabelled(name string) traits {
+	t := traitsOf(name)
+	switch name {
+	case "pay":
+		t.class = kernel.Idempotent
+	case "put", "putk", "ship":
+		t.class = kernel.Once
+	}
+	return t
 }
 
 // call returns the plan of a call that was admitted under that id.

@@ -16,6 +16,7 @@ type process struct {
 	slot   int
 	name   string // the owner of its leases
 	engine *local.Engine
+	tools  int                // which version of them it has
 	leave  context.CancelFunc // ends its work, in peace
 
 	dead   bool    // whatever it does has no effect any more
@@ -32,9 +33,12 @@ func (s *simulation) boot(slot int) {
 	}
 	s.lives++
 	p := &process{simulation: s, slot: slot, name: fmt.Sprintf("p%d.%d", slot, s.lives)}
+	if s.plan.relabels {
+		p.tools = s.chance.IntN(2)
+	}
 	eng, err := local.New(local.Config{
 		Journal: &handle{p, s.base}, Owner: p.name, Lease: s.plan.lease, Poll: s.plan.poll,
-		Agents: func(_ context.Context, st *engine.Stored) (*engine.Agent, error) { return s.agent(st.Head.Run), nil },
+		Agents: func(_ context.Context, st *engine.Stored) (*engine.Agent, error) { return p.agent(st.Head.Run), nil },
 		Grace:  100 * time.Hour, Clock: clock{p}, Spawn: p.spawn, Wait: p.wait,
 		Jitter: func() int { return s.chance.IntN(10_001) },
 	})

@@ -75,6 +75,8 @@ func (p *plan) foresee(r *runPlan) forecast {
 // tokens are counted.
 func (p *plan) unforeseen(r *runPlan) string {
 	switch {
+	case p.relabels:
+		return "its tools change"
 	case r.contends:
 		return "it may meet requests of others"
 	case len(r.wishes) > 0:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/journal/memory"
 	"github.com/holdfast-run/holdfast/tool"
 )
@@ -16,6 +17,9 @@ import (
 type Options struct {
 	Timeline bool   // keep what happened, line by line
 	Defect   string // the name of a deliberate one: see Defects
+	// Journal is where runs are kept, empty and the simulation's own; nil: in
+	// memory.
+	Journal journal.Journal
 }
 
 // Result is what came of a simulation.
@@ -39,21 +43,23 @@ type Simulator struct{ rig *rig }
 // rig is what simulations share: making tools costs more than using them.
 type rig struct {
 	sim   *simulation
-	tools *tool.Set
+	tools [2]*tool.Set // as they are, and relabelled
 	queue *queue
 }
 
 // New makes a simulator.
 func New() (*Simulator, error) {
 	r := &rig{queue: newQueue(nil)}
-	var list []tool.Tool
-	for _, name := range toolNames() {
-		v := &visitor{rig: r, name: name, traits: traitsOf(name)}
-		list = append(list, v.tool())
-	}
-	var err error
-	if r.tools, err = tool.NewSet(list...); err != nil {
-		return nil, err
+	for i, traitsOf := range []func(string) traits{traitsOf, relabelled} {
+		var list []tool.Tool
+		for _, name := range toolNames() {
+			v := &visitor{rig: r, name: name, traits: traitsOf(name)}
+			list = append(list, v.tool())
+		}
+		var err error
+		if r.tools[i], err = tool.NewSet(list...); err != nil {
+			return nil, err
+		}
 	}
 	return &Simulator{rig: r}, nil
 }
@@ -70,7 +76,7 @@ type simulation struct {
 	queue  *queue
 	chance *rand.Rand // of the schedule
 	faults *faults
-	base   *memory.Journal
+	base   journal.Journal
 	world  *world
 	watch  *watch
 	crowd  *crowd
@@ -81,8 +87,8 @@ type simulation struct {
 	boots  []*entry // that start the next process of a slot
 	lives  int
 	graves []*process
-	offset time.Duration // of the wall clock, from that of the queue
-	agents map[string]*engine.Agent
+	offset time.Duration               // of the wall clock, from that of the queue
+	agents [2]map[string]*engine.Agent // by the version of the tools, and by run
 
 	over   bool
 	broken error
@@ -101,7 +107,10 @@ func (s *Simulator) Run(seed uint64, o Options) Result {
 	*q = queue{chance: stream(1), idle: q.idle}
 	sim := &simulation{
 		rig: s.rig, seed: seed, opts: o, queue: q, plan: compose(stream(2)), chance: stream(3),
-		base: memory.New(), agents: map[string]*engine.Agent{}, defect: defectOf(o.Defect), seen: map[string]int{},
+		base: o.Journal, agents: [2]map[string]*engine.Agent{{}, {}}, defect: defectOf(o.Defect), seen: map[string]int{},
+	}
+	if sim.base == nil {
+		sim.base = memory.New()
 	}
 	s.rig.sim = sim
 	sim.faults = newFaults(sim.plan.profile, stream(4))

@@ -61,6 +61,94 @@ func TestSeeds(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(seen)) {
 		t.Logf("%8d %s", seen[what], what)
 	}
+	if *seeds < 2000 {
+		return
+	}
+	for _, what := range needed() {
+		if seen[what] == 0 {
+			t.Errorf("%q never happened, so that nothing was tested of it", what)
+		}
+	}
+	if least := int(*seeds) / 2; compared < least {
+		t.Errorf("%d runs were compared with the reference, and should be %d", compared, least)
+	}
+}
+
+// needed are things that have to happen in 2,000 seeds.
+func needed() []string {
+	return strings.Split(strings.TrimSpace(`
+append CONFLICT
+append EFFECT_REFUSED
+append LEASE_LOST
+approval expired
+approval lapsed
+approval withdrawn
+asked, escalated
+asleep
+cancelled
+claim refused: blocked
+claim refused: busy
+claim refused: other_request
+claim refused: stored
+claim refused: unknown
+claim refused: window
+claimed again
+clock jump
+compared, exactly: false
+compared, exactly: true
+crash after acquire
+crash after append
+crash after decide
+crash after renew
+crash after send
+crash before acquire
+crash before append
+crash before decide
+crash before read
+crash in a lookup
+crash in a tool, before its effect
+crash in a tool, behind its effect
+crash while policy was asked
+crash while the model was asked
+crash while the verifier was asked
+effect, long after its process died
+error after append
+error before append
+error before read
+host_failed
+leave
+lookup absent
+lookup present
+lookup unknown
+resolved landed
+resolved no_effect
+resolved still_unknown
+run of an old session
+started under another class
+stop answered
+stop cancelled
+stop deadline
+stop fatal_error
+stop host_error
+stop model_error
+stop output_truncated
+stop protocol_error
+stop repeated_action
+stop token_limit
+stop tool_limit
+stop turn_limit
+stop verified_success
+taken over acting
+taken over backing_off
+taken over draining
+taken over preparing
+taken over requesting
+taken over verifying
+timer approval
+timer deadline
+timer retry
+timer tool_retry
+user_said`), "\n")
 }
 
 func show(t *testing.T, r Result) {

@@ -105,20 +105,22 @@ func (s *simulation) again() {
 	}
 }
 
-// agent is the agent of a run: the same for whoever drives it.
-func (s *simulation) agent(run string) *engine.Agent {
-	if a := s.agents[run]; a != nil {
+// agent is the agent of a run: the same for whoever drives it, but for the
+// version of its tools.
+func (p *process) agent(run string) *engine.Agent {
+	s := p.simulation
+	if a := s.agents[p.tools][run]; a != nil {
 		return a
 	}
 	r := s.plan.run(run)
 	a := &engine.Agent{
-		Model: &mind{s, r}, Instructions: "Do what you are told.", Tools: s.rig.tools, Policy: &law{s, r, map[string]policy.Decision{}},
+		Model: &mind{s, r}, Instructions: "Do what you are told.", Tools: s.rig.tools[p.tools], Policy: &law{s, r, map[string]policy.Decision{}},
 		Unknown: r.unknown, Limits: r.limits, Retry: r.retry, Continue: r.goOn,
 	}
 	if r.verify != kernel.VerifyNever {
 		a.Verifier, a.VerifyEachTurn = &judge{s, r}, r.verify == kernel.VerifyEachTurn
 	}
-	s.agents[run] = a
+	s.agents[p.tools][run] = a
 	return a
 }
 

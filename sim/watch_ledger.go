@@ -20,6 +20,15 @@ type row struct {
 	settled          time.Time
 }
 
+// classOf is the class that a call was recorded with, whatever its tool says
+// since.
+func (w *watch) classOf(c *callPlan, id string) kernel.EffectClass {
+	if r := w.runs[c.run.id]; r != nil && r.classes[id] != "" {
+		return r.classes[id]
+	}
+	return c.traits().class
+}
+
 // requestOf is what makes two calls equal, by the plan.
 func requestOf(c *callPlan) string { return c.tool + c.args }
 
@@ -37,7 +46,7 @@ func (w *watch) ruling(run *runPlan, c *journal.Claim, settled []journal.Settlem
 		case own.state == journal.EffectRunning && !mine:
 			return kernel.ClaimBusy
 		case own.state == journal.EffectNone:
-		case own.class == kernel.Idempotent:
+		case own.class == kernel.Idempotent && c.Class == kernel.Idempotent:
 			return ""
 		default:
 			return kernel.ClaimUnknown
@@ -163,7 +172,7 @@ func (w *watch) takeEffects(r *shadow, e *journal.Entry) {
 		w.ledger[c.ID] = &row{
 			doubted: before != nil && (before.doubted || before.state == journal.EffectUnknown) && before.state != journal.EffectNone,
 			id:      c.ID, tenant: r.plan.tenant, tool: plan.tool, request: requestOf(plan), user: r.plan.user,
-			run: r.plan.id, call: c.Call, class: plan.traits().class, state: journal.EffectRunning,
+			run: r.plan.id, call: c.Call, class: c.Class, state: journal.EffectRunning,
 		}
 		w.checkRow(w.ledger[c.ID])
 	}

@@ -105,6 +105,12 @@ func (w *watch) takeDecision(r *shadow, e *kernel.CallDecided, seq int64) {
 		return
 	}
 	v.count++
+	if r.classes[e.Call] == "" && (e.Answer == kernel.Allow || e.Answer == kernel.Ask) {
+		r.classes[e.Call] = e.Effect
+		if want := r.plan.call(e.Call).traits().class; e.Effect != want && !w.plan.relabels {
+			w.failf("I6", "call %s of %s is taken for %s, and is %s", e.Call, r.plan.id, e.Effect, want)
+		}
+	}
 	if v.count > r.consulted[e.Call] || r.said[e.Call] != e.Answer {
 		w.failf("I7", "call %s of %s was decided %d times (%s), and policy asked %d times (%s)", e.Call, r.plan.id, v.count, e.Answer, r.consulted[e.Call], r.said[e.Call])
 	}
@@ -131,12 +137,18 @@ func (w *watch) takeStart(r *shadow, e *journal.Entry, ev *kernel.CallStarted, s
 		w.failf("I1", "%s starts call %s, which was not admitted", r.plan.id, ev.Call)
 		return
 	}
-	read := plan.traits().class == kernel.Read
+	read := w.classOf(plan, ev.Call) == kernel.Read
 	if claimed := e.Claim != nil && e.Claim.ID == ev.Effect && e.Claim.Call == ev.Call; claimed == read {
 		w.failf("I6", "%s starts call %s of %s, claimed: %t", r.plan.id, ev.Call, plan.tool, claimed)
 	}
 	if q, v := w.questions[e.Spent], r.decided[ev.Call]; q != nil && v != nil && q.Call == ev.Call {
 		v.spent = true
+	}
+	if e.Claim != nil && e.Claim.Class != w.classOf(plan, ev.Call) {
+		w.failf("I6", "%s claims call %s as %s, and it was recorded as %s", r.plan.id, ev.Call, e.Claim.Class, w.classOf(plan, ev.Call))
+	}
+	if w.classOf(plan, ev.Call) != plan.traits().class {
+		w.seen["started under another class"]++
 	}
 	w.checkStart(r, ev, seq)
 	w.checkDeadline(r, "starts call "+ev.Call, begun)

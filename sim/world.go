@@ -30,7 +30,6 @@ type world struct {
 // outside is one effect: whatever has the same tenant, tool and key.
 type outside struct {
 	id     string
-	class  kernel.EffectClass
 	run    string        // that had it first
 	landed int           // how often it took place
 	at     time.Duration // the first time
@@ -41,9 +40,10 @@ type outside struct {
 type visit struct {
 	*outside
 
-	proc *process
-	call *callPlan
-	at   string // run and call
+	class kernel.EffectClass // as it was recorded with the call
+	proc  *process
+	call  *callPlan
+	at    string // run and call
 }
 
 func newWorld(s *simulation) *world {
@@ -51,10 +51,10 @@ func newWorld(s *simulation) *world {
 }
 
 // effect returns what is known of an effect.
-func (w *world) effect(id string, class kernel.EffectClass) *outside {
+func (w *world) effect(id string) *outside {
 	o := w.effects[id]
 	if o == nil {
-		o = &outside{id: id, class: class}
+		o = &outside{id: id}
 		w.effects[id] = o
 	}
 	return o
@@ -77,7 +77,7 @@ func (w *world) land(v *visit, how string) {
 	if o.landed == 0 {
 		o.at = w.queue.now
 	}
-	if o.landed > 0 && o.class == kernel.Idempotent {
+	if o.landed > 0 && v.class == kernel.Idempotent {
 		return // the same key: nothing changes
 	}
 	o.landed++
@@ -85,7 +85,7 @@ func (w *world) land(v *visit, how string) {
 	w.seen["effect"+how]++
 	w.tracef(v.proc, "EFFECT %s of %s lands%s", v.call.tool, v.call.id, how)
 	if o.landed > 1 {
-		w.failf("I6", "the effect of %s (%s, class %s) took place %d times", v.call.id, v.call.tool, o.class, o.landed)
+		w.failf("I6", "the effect of %s (%s, class %s) took place %d times", v.call.id, v.call.tool, v.class, o.landed)
 	}
 }
 
@@ -256,10 +256,9 @@ func (w *world) run(ctx context.Context, t *visitor, c tool.Call) (tool.Result, 
 	b := plan.does[min(w.called[at], len(plan.does)-1)]
 	w.called[at]++
 	w.tracef(p, "TOOL %s of %s/%s, attempt %d, run %d", t.name, c.Run, c.ID, c.Attempt, w.called[at])
-	v := &visit{outside: &outside{class: kernel.Read}, proc: p, call: plan, at: at}
-	class := plan.traits().class
-	if class != kernel.Read {
-		v.outside = w.effect(effectID(&c, t.name), class)
+	v := &visit{outside: &outside{}, class: w.watch.classOf(plan, c.ID), proc: p, call: plan, at: at}
+	if v.class != kernel.Read {
+		v.outside = w.effect(effectID(&c, t.name))
 		v.run = cmp.Or(v.run, c.Run)
 		v.open = append(v.open, v)
 	}
@@ -281,7 +280,7 @@ func (w *world) hurry(p *process, e *journal.Entry) {
 	}
 	r := w.plan.run(e.Head.Run)
 	c := r.call(e.Claim.Call)
-	v := &visit{outside: w.effect(e.Claim.ID, e.Claim.Class), proc: p, call: c, at: r.id + "/" + e.Claim.Call}
+	v := &visit{outside: w.effect(e.Claim.ID), class: e.Claim.Class, proc: p, call: c, at: r.id + "/" + e.Claim.Call}
 	w.watch.toolBegins(p, v, e.Claim.Call, r.id)
 	w.land(v, ", too early")
 }
@@ -362,7 +361,7 @@ func (w *world) lookup(ctx context.Context, t *visitor, c tool.Call) (tool.Found
 		return tool.Found{}, errGone
 	}
 	plan := w.plan.run(c.Run).call(c.ID)
-	o := w.effect(effectID(&c, t.name), t.class)
+	o := w.effect(effectID(&c, t.name))
 	if !p.pause(time.Duration(w.chance.IntN(500))*time.Millisecond, ctx.Done()) {
 		return tool.Found{}, errGone
 	}
