@@ -110,12 +110,7 @@ func (r *run) lookAgain(tries int, apply *func() error) {
 		return
 	}
 	step := *apply
-	*apply = func() error {
-		if err := r.hear(); err != nil {
-			return err
-		}
-		return step()
-	}
+	*apply = func() error { return r.hearAnd(step) }
 }
 
 func (r *run) try(apply func() error) (err error) {

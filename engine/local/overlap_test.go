@@ -369,3 +369,47 @@ func TestWorkBesideALongRun(t *testing.T) {
 		t.Errorf("%d runs went on beside the long one", begun.Load())
 	}
 }
+
+// A cancel lets nothing begin that was allowed before and that nobody here has
+// heard of yet.
+func TestCancelBeatsAYesFromElsewhere(t *testing.T) {
+	j := memory.New()
+	shown := make(chan string, 1)
+	var paid atomic.Int64
+	rules, err := policy.NewRules([]policy.Rule{{Answer: kernel.Ask, Tool: "pay"}}) // which decide at once
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := payer(t, paying(`{}`), &paid, rules)
+	a.Approver = approver(func(ctx context.Context, p policy.Approval) (policy.Verdict, error) {
+		shown <- p.ID
+		<-ctx.Done()
+		return policy.Verdict{}, ctx.Err()
+	})
+	e := open(t, j, func(c *local.Config) { c.Poll = time.Hour })
+	id, err := e.Start(t.Context(), engine.Start{Agent: a, Question: "q"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	question := <-shown
+	if err := open(t, j).Signal(t.Context(), id, approve(question, "boss")); err != nil {
+		t.Fatal(err)
+	}
+	sayTo(t, j, id, "never mind")
+	if err := e.Signal(t.Context(), id, engine.Signal{Kind: engine.SignalCancel, Reason: "enough"}); err != nil {
+		t.Fatal(err)
+	}
+	r := stopOf(t, e, id)
+	wantStop(t, r, kernel.StopCancelled, "enough")
+	sameAsStored(t, j, r)
+	want := []string{"user q", "calls c1", "result c1", "user never mind"}
+	if got := told(r.History); paid.Load() != 0 || len(effects(t, j, journal.EffectQuery{})) != 0 || !cmp.Equal(got, want) {
+		t.Errorf("paid %d times, effects %+v, told %q", paid.Load(), effects(t, j, journal.EffectQuery{}), got)
+	}
+	if got := results(r); got[0] != "c1: Not run: the run stopped before this call (cancelled)." || r.Head.Pending != 0 {
+		t.Errorf("results %q, head %+v", got, r.Head)
+	}
+	if s := approval(t, j, question).State; s != journal.ApprovalWithdrawn {
+		t.Errorf("approval %s", s)
+	}
+}

@@ -179,6 +179,25 @@ func (r *run) hear() error {
 	return r.heed(signals)
 }
 
+// hearAnd hears the signals and takes a step. A step that cancels comes before
+// whatever others wished, but for what was said.
+func (r *run) hearAnd(step func() error) error {
+	signals, err := r.signals()
+	if err != nil {
+		return err
+	}
+	first := signals
+	if r.wished != nil {
+		first = slices.DeleteFunc(slices.Clone(signals), func(s journal.Signal) bool { return s.Kind != journal.SignalSay })
+	}
+	for _, do := range []func() error{func() error { return r.heed(first) }, step, func() error { return r.heed(signals) }} {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (r *run) heed(signals []journal.Signal) error {
 	slices.SortStableFunc(signals, func(a, b journal.Signal) int { return urgency(&a) - urgency(&b) })
 	for i := range signals {
