@@ -83,6 +83,10 @@ func wordDefects() []defect {
 			appends: passEntry(func(_ *handle, e *journal.Entry) { e.Applied = nil }),
 		},
 		{
+			Defect:  named("stops without a hearing", "what was sent to a run before its stop is taken up", "signals"),
+			appends: passEntry(func(_ *handle, e *journal.Entry) { e.Heard = false }),
+		},
+		{
 			Defect: named("model's word verifies", "I5: verified comes from the verifier alone", "I5"),
 			judges: func(v verify.Verdict) verify.Verdict {
 				v.Verified = len(v.Evidence) > 0

@@ -23,6 +23,7 @@ func (w *watch) end() {
 	for _, r := range w.begun {
 		w.compare(r)
 		w.checkWords(r)
+		w.checkHeard(r)
 	}
 	w.checkChain()
 }
@@ -58,6 +59,15 @@ func (w *watch) checkWords(r *shadow) {
 		case without && w.world.done[at]:
 			w.failf("I2", "%s is told of call %s: %q, and its effect took place", r.plan.id, b.CallID, b.Text)
 		}
+	}
+}
+
+// checkHeard looks that a run took up all that it was sent before it stopped,
+// unless its host failed.
+func (w *watch) checkHeard(r *shadow) {
+	head, err := w.base.Head(background(), r.plan.id)
+	if err != nil || head.State == journal.Stopped && head.Stop != kernel.StopHostError && head.Pending > 0 {
+		w.failf("signals", "%s stopped (%s), and %d signals wait for it (%v)", r.plan.id, head.Stop, head.Pending, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -310,4 +311,39 @@ func (d *disputed) Append(ctx context.Context, e journal.Entry) error {
 		return journal.Untaken(e.Head.Run, e.Applied[0])
 	}
 	return d.Journal.Append(ctx, e)
+}
+
+// Invariant I15: whoever may speak to one run decides nothing of another, and
+// resolves nothing of it.
+func TestSignalOfAnotherRun(t *testing.T) {
+	j := memory.New()
+	var w world
+	died(t, j, engine.Start{}, func(kill func()) *engine.Agent {
+		act := acting(kernel.Once, &w, func(context.Context, func()) error { kill(); return nil })
+		m := &script{steps: []step{calls(call("a", "act", `{}`)), says("done")}}
+		return &engine.Agent{Model: m, Tools: tools(t, act), Policy: allowAll{}}
+	})
+	var paid atomic.Int64
+	e := open(t, j, later(11*time.Second), knows(&engine.Agent{Model: &script{steps: []step{says("done")}}}))
+	work(t, e)
+	row := effects(t, j, journal.EffectQuery{State: journal.EffectUnknown})[0]
+	r := start(t, e, engine.Start{Agent: payer(t, paying(`{}`), &paid, asking{})})
+	for _, sig := range []engine.Signal{
+		approve(r.Head.Approval, "op"), refuse(r.Head.Approval, "op"),
+		{Kind: engine.SignalResolve, Effect: row.ID, As: kernel.FoundNoEffect, Reason: "looked"},
+	} {
+		run := "r"
+		if sig.Effect != "" {
+			run = r.Head.Run
+		}
+		if err := e.Signal(t.Context(), run, sig); kernel.CodeOf(err) != kernel.CodeNotFound {
+			t.Errorf("%s: %v", sig.Kind, err)
+		}
+	}
+	if a := approval(t, j, r.Head.Approval); a.State != journal.ApprovalOpen || len(a.Votes) != 0 || paid.Load() != 0 {
+		t.Errorf("approval %+v", a)
+	}
+	if now := effects(t, j, journal.EffectQuery{State: journal.EffectUnknown}); len(now) != 1 || len(now[0].Resolutions) != 0 {
+		t.Errorf("effects %+v", now)
+	}
 }
