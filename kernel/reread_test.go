@@ -28,6 +28,23 @@ func TestReread(t *testing.T) {
 			t.Errorf("%s\nquickly  %+v (%v)\nstrictly %+v", b, quick, err, strict)
 		}
 	}
+	call := Call{ID: "a", Name: "f", Arguments: `{"text":"a \"quoted\" \n line, ü\u2028"}`}
+	for _, e := range []Event{
+		ContextPrepared{At: -1, Cmd: 2, InputTokens: 3, Messages: 4, Tools: "d"},
+		ModelReplied{At: 1, Cmd: 2, Turn: 3, Reply: ReplyFacts{Stop: StopCalls, Blocks: []BlockFact{{Kind: BlockText, Size: 1, Blank: true}, {Kind: BlockCall, Size: 2}}, Calls: []Call{call, call}, Usage: &Usage{Input: 1, Output: 2, CacheRead: 3}, Size: 4, Fault: "f"}},
+		ModelReplied{Reply: ReplyFacts{Blocks: []BlockFact{}}},
+		CallDecided{At: 1, Cmd: 2, Call: "a", Answer: Allow, Code: "c", Reason: "r", Rule: "u", Effect: Once, Attempts: 3, Keyed: true, Key: "k"},
+		CallStarted{At: 1, Cmd: 2, Call: "a", Effect: "e"},
+		CallReturned{At: 1, Cmd: 2, Call: "a", Result: ResultFacts{Status: StatusOK, Disposition: Landed, Code: "c", Digest: "d", Size: 5, Omitted: 6}, Jitter: 7},
+	} {
+		b, err := EncodeEvent(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reread(b); !reflect.DeepEqual(got, e) {
+			t.Errorf("%s is read quickly as %+v", b, got)
+		}
+	}
 	b, err := EncodeEvent(CallStarted{At: 1, Cmd: 2, Call: "a"})
 	if err != nil {
 		t.Fatal(err)
