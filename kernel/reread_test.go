@@ -71,3 +71,26 @@ func TestReread(t *testing.T) {
 		}
 	}
 }
+
+// Whatever is read quickly, a strict reading reads as the same.
+func FuzzReread(f *testing.F) {
+	for _, e := range everyEvent() {
+		for _, e := range []Event{e, filledEvent(e)} {
+			b, err := EncodeEvent(e)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e := reread(b)
+		if e == nil {
+			return
+		}
+		strict, err := DecodeEvent(append([]byte{' '}, b...))
+		if err != nil || !reflect.DeepEqual(e, strict) {
+			t.Errorf("%q\nquickly  %+v\nstrictly %+v (%v)", b, e, strict, err)
+		}
+	})
+}
