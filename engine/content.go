@@ -92,6 +92,9 @@ func DecodeContent(kind kernel.EventKind, b []byte) (Content, error) {
 	default:
 		return c, nil
 	}
+	if c.Result != nil && c.Result.reread(b) {
+		return c, nil
+	}
 	if err := json.Unmarshal(b, into); err != nil {
 		return Content{}, &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the content of a " + string(kind) + " record cannot be read", Err: err}
 	}
