@@ -22,6 +22,13 @@ type crowd struct {
 	voters    map[string]*vote     // by id
 	about     map[string]string    // the question of a vote, by id
 	looks     int
+	heard     []heard // wishes that were taken
+}
+
+// heard is a wish that was taken.
+type heard struct {
+	run  *runPlan
+	wish *wish
 }
 
 func newCrowd(s *simulation) *crowd {
@@ -97,6 +104,9 @@ func (c *crowd) wish(p *process, r *runPlan, w *wish) bool {
 		sig = engine.Signal{ID: w.id, Kind: engine.SignalCancel, By: r.user, Reason: "enough"}
 	}
 	err := p.engine.Signal(background(), r.id, sig)
+	if err == nil && !p.dead {
+		c.heard = append(c.heard, heard{r, w})
+	}
 	return c.over(err, kernel.CodeRunStopped)
 }
 

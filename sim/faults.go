@@ -36,6 +36,7 @@ func profiles() []profile {
 		{name: "leaving", budget: 5, leaves: 3, crash: 30, laggard: true},
 		{name: "clock", budget: 5, crash: 40, asleep: 30, jumps: 2, laggard: true},
 		{name: "clock back", budget: 5, crash: 40, asleep: 40, jumps: 2, steps: true, laggard: true},
+		{name: "storm", budget: 60, crash: 150, midway: 800, broken: 60, torn: 100, asleep: 100, naps: true, leaves: 2, laggard: true},
 		{name: "everything", budget: 12, crash: 60, midway: 300, broken: 25, torn: 40, asleep: 60, naps: true, leaves: 2, jumps: 1, laggard: true},
 	}
 }

@@ -14,6 +14,9 @@ func (w *watch) end() {
 	for _, r := range w.begun {
 		w.reread(r)
 	}
+	for _, h := range w.crowd.heard {
+		w.checkWish(h)
+	}
 	for _, id := range w.claimed {
 		w.checkRow(w.ledger[id])
 	}
@@ -43,6 +46,24 @@ func (w *watch) reread(r *shadow) {
 	}
 }
 
+// checkWish looks what became of a wish that was taken: a cancel ends the run,
+// and what was said becomes an event, unless its host failed.
+func (w *watch) checkWish(h heard) {
+	r := w.runs[h.run.id]
+	switch {
+	case h.wish.kind == wishCancel && r.head.State != journal.Stopped:
+		w.failf("signals", "%s was cancelled, and is %s", h.run.id, r.head.State)
+	case h.wish.kind == wishSay && !r.signals[h.wish.id] && !w.excused(r):
+		w.failf("signals", "%s was told %s, and has not heard it", h.run.id, h.wish.id)
+	}
+}
+
+// excused reports that a run may have come to its end without looking at what it
+// was sent: its host, or its journal, failed.
+func (w *watch) excused(r *shadow) bool {
+	return r.head.Stop == kernel.StopHostError || w.faults.broken+w.faults.torn > 0 && r.disturbed
+}
+
 // checkWords looks that the model was not told anything of an effect that is not
 // so: a call that was not run has not been run, and one without effect has none.
 func (w *watch) checkWords(r *shadow) {
@@ -66,7 +87,7 @@ func (w *watch) checkWords(r *shadow) {
 // unless its host failed.
 func (w *watch) checkHeard(r *shadow) {
 	head, err := w.base.Head(background(), r.plan.id)
-	if err != nil || head.State == journal.Stopped && head.Stop != kernel.StopHostError && head.Pending > 0 {
+	if err != nil || head.State == journal.Stopped && !w.excused(r) && head.Pending > 0 {
 		w.failf("signals", "%s stopped (%s), and %d signals wait for it (%v)", r.plan.id, head.Stop, head.Pending, err)
 	}
 }

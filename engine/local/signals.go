@@ -168,17 +168,6 @@ func (r *run) listen() *work {
 	return nil
 }
 
-// hear applies the signals that wait for the run. What was said comes first,
-// since nothing begins by it, and then a cancel: nothing that others wished
-// begins any more.
-func (r *run) hear() error {
-	signals, err := r.signals()
-	if err != nil {
-		return err
-	}
-	return r.heed(signals)
-}
-
 // hearAnd hears the signals and takes a step. A step that cancels comes before
 // whatever others wished, but for what was said.
 func (r *run) hearAnd(step func() error) error {
@@ -188,7 +177,7 @@ func (r *run) hearAnd(step func() error) error {
 	}
 	first := signals
 	if r.wished != nil {
-		first = slices.DeleteFunc(slices.Clone(signals), func(s journal.Signal) bool { return s.Kind != journal.SignalSay })
+		first = said(signals)
 	}
 	for _, do := range []func() error{func() error { return r.heed(first) }, step, func() error { return r.heed(signals) }} {
 		if err := do(); err != nil {
@@ -198,6 +187,9 @@ func (r *run) hearAnd(step func() error) error {
 	return nil
 }
 
+// heed applies signals that wait for the run. What was said comes first, since
+// nothing begins by it, and then a cancel: nothing that others wished begins any
+// more.
 func (r *run) heed(signals []journal.Signal) error {
 	slices.SortStableFunc(signals, func(a, b journal.Signal) int { return urgency(&a) - urgency(&b) })
 	for i := range signals {
@@ -209,6 +201,11 @@ func (r *run) heed(signals []journal.Signal) error {
 		}
 	}
 	return nil
+}
+
+// said are the signals that say something.
+func said(signals []journal.Signal) []journal.Signal {
+	return slices.DeleteFunc(slices.Clone(signals), func(s journal.Signal) bool { return s.Kind != journal.SignalSay })
 }
 
 func urgency(s *journal.Signal) int {

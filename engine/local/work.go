@@ -363,13 +363,20 @@ func (e *Engine) makeAgent(ctx context.Context, s *engine.Stored) (agent *engine
 	return e.agents(ctx, s)
 }
 
-// resume applies the take-over and the signals that wait. A cancel comes first:
-// then nothing that was outstanding begins again.
+// resume applies the take-over and the signals that wait. What was said comes
+// first, since the take-over may end the run, and a cancel: then nothing that
+// was outstanding begins again.
 func (r *run) resume(cancels bool) error {
+	signals, err := r.signals()
+	if err != nil {
+		return err
+	}
+	first := said(signals)
 	if cancels {
-		if err := r.hear(); err != nil {
-			return err
-		}
+		first = signals
+	}
+	if err := r.heed(first); err != nil {
+		return err
 	}
 	if err := r.take(kernel.Resumed{At: r.now(), By: kernel.Clip(r.eng.owner, 200)}, engine.Content{}); err != nil {
 		return err
@@ -377,7 +384,7 @@ func (r *run) resume(cancels bool) error {
 	if cancels {
 		return nil
 	}
-	return r.hear()
+	return r.heed(signals)
 }
 
 // handBackGrace is how long runs have to come to a place where they can be cut
