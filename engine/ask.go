@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
@@ -11,27 +10,14 @@ import (
 	"github.com/holdfast-run/holdfast/policy"
 )
 
-// ApprovalID is the id of the question that an AskHuman puts: the same command
-// gives the same one, so that a question is stored once however often it is
-// put.
-func ApprovalID(run string, cmd kernel.Seq) string {
-	return "apr_" + digestParts(run, strconv.FormatInt(int64(cmd), 10))[:20]
-}
-
 // Approval is the question as it is stored.
 func (x *Execution) Approval(c *kernel.AskHuman, asked kernel.Time) journal.Approval {
-	a := journal.Approval{
-		ID:  ApprovalID(x.Run, c.Cmd),
-		Run: x.Run, Session: x.start.Session, Tenant: x.start.Tenant, User: x.start.User,
-		Call: c.Call.ID, Cmd: c.Cmd, Tool: c.Call.Name, Arguments: []byte(c.Call.Arguments), Effect: c.Effect,
-		Reason: c.Reason, Approvers: c.Approvers, Escalated: c.Escalated,
-		Asked: instant(asked), State: journal.ApprovalOpen,
-	}
-	if c.Expires != 0 {
-		a.Expires = instant(c.Expires)
-	}
-	a.Hash = a.ContentHash()
-	return a
+	return journal.Question(x.owned(), c, asked)
+}
+
+// owned is what a head says of whose run it is.
+func (x *Execution) owned() *journal.Head {
+	return &journal.Head{Run: x.Run, Session: x.start.Session, Tenant: x.start.Tenant, User: x.start.User}
 }
 
 func instant(t kernel.Time) time.Time { return time.Unix(0, int64(t)).UTC() }

@@ -4,54 +4,23 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"strconv"
 
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/tool"
 )
 
-// Claim is what the ledger is asked for before a call begins; nil for a read,
+// Claim is what the ledger is asked for before a call begins at an instant, that
+// of its CallStarted; nil for a read,
 // which changes nothing.
-func (x *Execution) Claim(c *kernel.RunTool) *journal.Claim {
+func (x *Execution) Claim(c *kernel.RunTool, at kernel.Time) *journal.Claim {
 	if c.Effect == kernel.Read {
 		return nil
 	}
-	claim := &journal.Claim{
-		Call: c.Call.ID, Tool: c.Call.Name,
-		Key:         ledgerKey(x.Run, c),
-		Fingerprint: digestParts(kernel.RequestDigest(c.Call.Name, c.Call.Arguments), x.start.Tenant, x.start.User),
-		Request:     kernel.MeaningDigest(c.Call.Name, c.Call.Arguments),
-		Arguments:   []byte(c.Call.Arguments),
-		Class:       c.Effect,
-		Attempt:     c.Attempt,
-		At:          instant(x.at()),
-	}
-	claim.ID = journal.EffectID(x.start.Tenant, claim.Tool, claim.Key)
+	claim := journal.ClaimOf(x.owned(), c, at)
 	spec, _ := x.tools.Spec(c.Call.Name)
 	claim.Window, claim.Exclusive = spec.RepeatWindow, spec.Exclusive
-	return claim
-}
-
-// ledgerKey names the effect: by the tool's business key, or by run and call.
-// The two cannot meet.
-func ledgerKey(run string, c *kernel.RunTool) string {
-	if c.Key != "" {
-		return "key " + c.Key
-	}
-	return "call " + run + "/" + c.Call.ID
-}
-
-// digestParts is the SHA-256, in hex, of parts that each stand behind their
-// length.
-func digestParts(parts ...string) string {
-	h := sha256.New()
-	for _, part := range parts {
-		h.Write(strconv.AppendInt(nil, int64(len(part)), 10))
-		h.Write([]byte{':'})
-		h.Write([]byte(part))
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	return &claim
 }
 
 // Settlement is the end of a claim; c is the content of the event that settles

@@ -20,9 +20,13 @@
 // it, and only what lies before that head is held to it. The tail of a run that
 // has not stopped is held by the run's own head alone, until its stop is sealed.
 //
-// The ledger, approvals, signals and leases are not chained, nor is the rest of a
-// head (its state but for the stop, its question, its counts, what it waits for).
-// What they say came with an event, and the events are chained.
+// The ledger, approvals, and what a head says of its run are not chained. They
+// follow from the events, which are taken once more, and are held to what those
+// come to: no row is gone, added or changed unseen, but for what only people said.
+// That is the words of votes and findings, votes on what is still open, and what
+// somebody found out after the run's stop. Signals, leases, a head's question, and
+// how often a key was claimed by other runs are held to nothing, nor is what
+// stands beside events that this program cannot take.
 package journal
 
 import (

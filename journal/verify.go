@@ -22,6 +22,9 @@ const (
 	FlawUnsealed  FlawKind = "unsealed"  // the run, or its stop, has no seal
 	FlawHead      FlawKind = "head"      // the run's head contradicts its records
 	FlawRewritten FlawKind = "rewritten" // the seal is not the one of the head that was kept
+	FlawSummary   FlawKind = "summary"   // the run's head says what its records do not come to
+	FlawEffect    FlawKind = "effect"    // a row of the ledger does
+	FlawApproval  FlawKind = "approval"  // an approval does, or its votes
 )
 
 // Flaw is the first thing found wrong.
@@ -30,7 +33,11 @@ type Flaw struct {
 	Run  string // empty: it concerns the chain over all runs
 	Seq  int64  // of the record; of the seal where Seal is set; 0: neither
 	Seal bool
-	Hint string
+	// ID is that of the effect or the approval, and Detail what is wrong with it
+	// or with the summary, as in "is gone". Otherwise both are empty.
+	ID     string
+	Detail string
+	Hint   string
 }
 
 // String says what is wrong where, in a line.
@@ -41,6 +48,10 @@ func (f *Flaw) String() string {
 		where = fmt.Sprintf("seal %d (run %s)", f.Seq, f.Run)
 	case f.Seal:
 		where = fmt.Sprintf("seal %d", f.Seq)
+	case f.ID != "":
+		return fmt.Sprintf("%s: %s %s %s", where, f.What, f.ID, f.Detail)
+	case f.Detail != "":
+		return fmt.Sprintf("%s: %s %s", where, f.What, f.Detail)
 	case f.Seq > 0:
 		where = fmt.Sprintf("record %d of run %s", f.Seq, f.Run)
 	}
@@ -59,9 +70,12 @@ type Report struct {
 // pageSize bounds what is in memory at once: so many records or seals.
 const pageSize = 64
 
-// Verify checks one run (its records against their hashes, its head, its
-// seals) and the chain over all runs; and, where head is given, that this chain
-// still leads through it. It holds a bounded number of records in memory.
+// Verify checks one run (its records against their hashes, its head, its seals,
+// and the head's summary, its effects and its approvals against what the records
+// come to) and the chain over all runs; and, where head is given, that this chain
+// still leads through it. It holds a bounded number of records in memory, and the
+// effects and approvals of one run. Where a record is no event that this program
+// can take, what stands beside the records is not held to them.
 // NOT_FOUND for a run that neither a head nor a seal knows; other errors are
 // those of r.
 //

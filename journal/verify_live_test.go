@@ -146,6 +146,14 @@ func (b between) Seals(ctx context.Context, after int64, limit int) ([]journal.S
 	return both(b.do(), func() ([]journal.Seal, error) { return b.Reader.Seals(ctx, after, limit) })
 }
 
+func (b between) Effects(ctx context.Context, q journal.EffectQuery) ([]journal.Effect, error) {
+	return both(b.do(), func() ([]journal.Effect, error) { return b.Reader.Effects(ctx, q) })
+}
+
+func (b between) Approvals(ctx context.Context, q journal.ApprovalQuery) ([]journal.Approval, error) {
+	return both(b.do(), func() ([]journal.Approval, error) { return b.Reader.Approvals(ctx, q) })
+}
+
 func both[T any](err error, read func() (T, error)) (none T, _ error) {
 	if err != nil {
 		return none, err

@@ -28,14 +28,12 @@ func (v *verifier) checkRun(ctx context.Context, run string) error {
 		v.flaw(FlawUnsealed, run, 0, hintRestore)
 		return nil
 	}
-	w := walk{v: v, head: &head, known: known, link: Origin(&head)}
-	if err := w.records(ctx); err != nil || v.report.Flaw != nil {
-		return err
+	w := walk{v: v, head: &head, known: known, link: Origin(&head), facts: newReplay(&head)}
+	for {
+		if again, err := w.once(ctx); !again || err != nil {
+			return err
+		}
 	}
-	if w.end(); v.report.Flaw != nil {
-		return nil
-	}
-	return w.beyond(ctx)
 }
 
 // walk follows the records of one run.
@@ -45,6 +43,41 @@ type walk struct {
 	known *sealedRun
 	seq   int64 // of the last record that holds
 	link  Hash  // its hash
+	facts *replay
+}
+
+// once checks what is there, and says whether it is to be looked at again: the
+// run went on while its rows were read.
+func (w *walk) once(ctx context.Context) (again bool, err error) {
+	if err := w.records(ctx); err != nil || w.v.report.Flaw != nil {
+		return false, err
+	}
+	if w.end(); w.v.report.Flaw != nil {
+		return false, nil
+	}
+	if err := w.beyond(ctx); err != nil || w.v.report.Flaw != nil {
+		return false, err
+	}
+	if err := w.rows(ctx); err != nil || w.v.report.Flaw == nil {
+		return false, err
+	}
+	return w.wentOn(ctx)
+}
+
+// wentOn reports whether the run has gone on, and takes its new head; what was
+// found wrong with its rows is nothing then.
+func (w *walk) wentOn(ctx context.Context) (bool, error) {
+	now, err := w.v.r.Head(ctx, w.head.Run)
+	if err != nil || now.LastSeq <= w.seq {
+		return false, err
+	}
+	w.v.report.Flaw = nil
+	*w.head = now
+	if now.State != Stopped || w.known.stopped {
+		return true, nil
+	}
+	done, err := w.v.readSeals(ctx)
+	return !done, err
 }
 
 // records reads what the head says there is, a page at a time.
@@ -92,6 +125,7 @@ func (w *walk) record(page []Record, links []Hash, i int) {
 		w.flaw(FlawAltered, want, hintEarlier)
 	}
 	w.seq, w.link = want, link
+	w.facts.take(r)
 	w.v.report.Records++
 }
 

@@ -533,7 +533,7 @@ func TestTamperedApproval(t *testing.T) {
 	} {
 		j := &tampered{Journal: memory.New(), change: change}
 		var paid atomic.Int64
-		e := open(t, j)
+		e := openSpoilt(t, j)
 		r := start(t, e, engine.Start{Agent: payer(t, paying(`{}`), &paid, asking{}), User: "ann"})
 		decide(t, e, r.Head.Run, true)
 		r = stopOf(t, e, r.Head.Run)

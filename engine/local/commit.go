@@ -181,7 +181,7 @@ func (r *run) order(cmd caused) ([]caused, error) {
 		}
 		return nil, nil
 	case kernel.CloseApproval:
-		r.batch.closed = append(r.batch.closed, journal.Close{Approval: engine.ApprovalID(r.id, c.Cmd), As: journal.ApprovalState(c.As), At: instant(cmd.at)})
+		r.batch.closed = append(r.batch.closed, journal.Close{Approval: journal.ApprovalID(r.id, c.Cmd), As: journal.ApprovalState(c.As), At: instant(cmd.at)})
 		return nil, nil
 	case kernel.Settle:
 		if !r.known.settled[c.Effect] {
@@ -214,7 +214,7 @@ func (r *run) claim(c kernel.RunTool) ([]caused, error) {
 		return nil, nil // nothing has begun: whoever takes the run over runs it
 	}
 	started := kernel.CallStarted{At: r.now(), Cmd: c.Cmd, Call: c.Call.ID}
-	claim := r.x.Claim(&c)
+	claim := r.x.Claim(&c, started.At)
 	if claim != nil {
 		started.Effect = claim.ID
 	}
@@ -222,7 +222,7 @@ func (r *run) claim(c kernel.RunTool) ([]caused, error) {
 	if accepted {
 		r.batch.claim, r.batch.running = claim, c
 		if c.Approval != 0 {
-			r.batch.spent = engine.ApprovalID(r.id, c.Approval)
+			r.batch.spent = journal.ApprovalID(r.id, c.Approval)
 		}
 		r.prepare(c)
 	}
@@ -329,23 +329,7 @@ func (r *run) mayPark(h *journal.Head, now time.Time) bool {
 
 // summary is the run's head as it stands.
 func (r *run) summary() journal.Head {
-	s := &r.x.State
-	head := r.head
-	head.State, head.WaitingFor, head.Approval, head.Due = journal.Running, "", "", time.Time{}
-	head.Turns = s.Turn
-	head.UpdatedAt = r.batch.records[len(r.batch.records)-1].At
-	if s.Outcome != nil {
-		head.State, head.Stop, head.Verified = journal.Stopped, s.Outcome.Stop, s.Outcome.Verified
-	} else if w, waits := s.Waiting(); waits {
-		head.State, head.WaitingFor = journal.Waiting, string(w.For)
-		if w.For == kernel.WaitApproval {
-			head.Approval = engine.ApprovalID(r.id, w.Cmd)
-		}
-		if w.Until != 0 {
-			head.Due = instant(w.Until)
-		}
-	}
-	return head
+	return journal.Summary(r.head, &r.x.State, r.batch.records[len(r.batch.records)-1].At)
 }
 
 // append appends to a journal that may be the embedding program's own.

@@ -130,7 +130,15 @@ func tools(t *testing.T, list ...tool.Tool) *tool.Set {
 	return set
 }
 
+// open opens an engine; what it leaves in the journal is verified in the end.
 func open(t *testing.T, j journal.Journal, change ...func(*local.Config)) *local.Engine {
+	t.Helper()
+	t.Cleanup(func() { wantVerified(t, j) })
+	return openSpoilt(t, j, change...)
+}
+
+// openSpoilt opens an engine on a journal that somebody spoils.
+func openSpoilt(t *testing.T, j journal.Journal, change ...func(*local.Config)) *local.Engine {
 	t.Helper()
 	c := local.Config{Journal: j}
 	for _, f := range change {
@@ -142,6 +150,16 @@ func open(t *testing.T, j journal.Journal, change ...func(*local.Config)) *local
 	}
 	t.Cleanup(func() { _ = e.Close() })
 	return e
+}
+
+// wantVerified holds a journal to its chains, and what stands beside the events
+// to those. One that a test has closed or spoilt cannot be read.
+func wantVerified(t *testing.T, j journal.Journal) {
+	t.Helper()
+	report, err := journal.VerifyAll(context.Background(), j, nil)
+	if err == nil && report.Flaw != nil {
+		t.Errorf("the journal does not verify: %s", report.Flaw)
+	}
 }
 
 // run drives one agent over one question, on a journal in memory.

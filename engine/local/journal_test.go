@@ -234,6 +234,7 @@ func TestFailedAppendOfALostRun(t *testing.T) {
 			{Seq: head.LastSeq + 1, At: now, Kind: kernel.KindResumed, Payload: payload},
 			{Seq: head.LastSeq + 2, At: now, Kind: kernel.KindResumed, Payload: payload},
 		}
+		head.UpdatedAt = now
 		if err := under.Append(t.Context(), journal.Entry{Head: head, Records: two, Lease: &lease, Now: now}); err != nil {
 			t.Fatal(err)
 		}

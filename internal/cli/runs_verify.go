@@ -55,9 +55,10 @@ type verified struct {
 // flaw is the first thing found wrong.
 type flaw struct {
 	What string `json:"what"`
-	Run  string `json:"run"`  // empty: the chain over all runs
-	Seq  int64  `json:"seq"`  // of the record, or of the seal; 0: neither
-	Seal bool   `json:"seal"` // it is a seal
+	Run  string `json:"run"`          // empty: the chain over all runs
+	Seq  int64  `json:"seq"`          // of the record, or of the seal; 0: neither
+	Seal bool   `json:"seal"`         // it is a seal
+	ID   string `json:"id,omitempty"` // of the effect or the approval
 	Text string `json:"text"`
 	Hint string `json:"hint"`
 }
@@ -120,7 +121,7 @@ func (w identity) verifyOne(ctx context.Context, j journal.Reader, run string, k
 func newVerified(r *journal.Report) verified {
 	out := verified{OK: r.Flaw == nil, Runs: r.Runs, Records: r.Records, Seals: r.Seals, Head: r.Head.String()}
 	if f := r.Flaw; f != nil {
-		out.Flaw = &flaw{What: string(f.What), Run: f.Run, Seq: f.Seq, Seal: f.Seal, Text: f.String(), Hint: f.Hint}
+		out.Flaw = &flaw{What: string(f.What), Run: f.Run, Seq: f.Seq, Seal: f.Seal, ID: f.ID, Text: f.String(), Hint: f.Hint}
 	}
 	return out
 }

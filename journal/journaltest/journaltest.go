@@ -57,6 +57,7 @@ func tests() map[string]func(*testing.T, journal.Journal) {
 		"seals":                                testSeals,
 		"seals of many runs at once":           testSealsOfMany,
 		"changes":                              testChanges,
+		"what stands beside the events":        testVerified,
 	}
 	maps.Copy(all, entryTests())
 	maps.Copy(all, leaseTests())
