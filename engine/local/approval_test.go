@@ -565,13 +565,13 @@ func TestRewrittenRunIsNotTakenUp(t *testing.T) {
 	j := &rewritten{Journal: memory.New(), change: func(*journal.Record) {}}
 	var paid atomic.Int64
 	a := payer(t, paying(`{}`), &paid, asking{})
-	e := open(t, j)
+	e := openSpoilt(t, j)
 	r := start(t, e, engine.Start{Agent: a})
 	decide(t, e, r.Head.Run, true)
 	_ = stopOf(t, e, r.Head.Run)
 	second := start(t, e, engine.Start{Agent: payer(t, paying(`{"n":1}`), &paid, asking{})})
 	_ = e.Close()
-	if err := open(t, j).Signal(t.Context(), second.Head.Run, approve(second.Head.Approval, "ann")); err != nil {
+	if err := openSpoilt(t, j).Signal(t.Context(), second.Head.Run, approve(second.Head.Approval, "ann")); err != nil {
 		t.Fatal(err)
 	}
 	j.change = func(rec *journal.Record) {
@@ -580,7 +580,7 @@ func TestRewrittenRunIsNotTakenUp(t *testing.T) {
 		}
 	}
 	var left error
-	err := open(t, j, knows(a)).Work(t.Context(), local.Workload{Once: true, Left: func(_ journal.Head, err error) { left = err }})
+	err := openSpoilt(t, j, knows(a)).Work(t.Context(), local.Workload{Once: true, Left: func(_ journal.Head, err error) { left = err }})
 	if err != nil || kernel.CodeOf(left) != kernel.CodeLocalStorage || paid.Load() != 1 {
 		t.Errorf("%v, left because of %v, paid %d times", err, left, paid.Load())
 	}
