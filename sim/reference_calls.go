@@ -32,10 +32,8 @@ func (o *oracle) act(s *step) {
 		switch {
 		case o.fuzzy != "" || o.waits:
 			return
-		case fatal && o.asks:
-			o.fuzzy = "people may decide before or after the run is over"
-		case fatal && may[i] != "":
-			o.results = append(o.results, told{id, may[i], false})
+		case fatal && (o.asks || may[i] != ""):
+			o.fuzzy = "policy and people may answer before or after the run is over"
 		case fatal:
 			o.results = append(o.results, told{id, "Not run: the run stopped before this call", false})
 		case may[i] == waitsForEver:
