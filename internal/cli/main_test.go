@@ -78,6 +78,7 @@ func setup(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("HOLDFAST", binary)
+	env.Vars = append(env.Vars, quickExit)
 	env.Setenv("STUB_OPENAI", server.OpenAIURL())
 	// The same server by an address that is not taken for this machine's own, so
 	// that it needs a key.
