@@ -157,15 +157,15 @@ func (r *shadow) sameSession(plan *runPlan) bool {
 	return r.plan != plan && r.plan.session == plan.session && r.plan.tenant == plan.tenant && r.plan.user == plan.user
 }
 
-// passTime counts how long the run has waited for people.
+// passTime counts how long the run has waited for people: from the event that
+// made it wait to the next one.
 func (w *watch) passTime(r *shadow, e *journal.Entry) {
-	now := w.wall()
 	if !r.waits.IsZero() {
-		r.paused += now.Sub(r.waits)
+		r.paused += max(0, e.Records[0].At.Sub(r.waits))
 		r.waits = time.Time{}
 	}
 	if e.Head.State == journal.Waiting {
-		r.waits = now
+		r.waits = e.Records[len(e.Records)-1].At
 	}
 }
 

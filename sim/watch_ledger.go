@@ -197,14 +197,14 @@ func (w *watch) checkRow(r *row) {
 		w.failf("ledger", "effect %s of %s/%s (%s) should be %s: %+v, %v", r.id, r.run, r.call, r.class, r.state, stored, err)
 		return
 	}
-	landed := 0
+	landed, late := 0, false
 	if o := w.world.effects[r.id]; o != nil {
-		landed = o.landed
+		landed, late = o.landed, o.late
 	}
 	switch {
 	case r.state == journal.EffectLanded && landed == 0:
 		w.failf("ledger", "effect %s of %s/%s has landed by the ledger, and not outside", r.id, r.run, r.call)
-	case r.state == journal.EffectNone && landed > 0:
+	case r.state == journal.EffectNone && landed > 0 && !late:
 		w.failf("ledger", "effect %s of %s/%s had no effect by the ledger, and took place outside", r.id, r.run, r.call)
 	}
 }
@@ -245,6 +245,7 @@ func (w *watch) toolBegins(p *process, c *visit, call, run string) {
 		if !w.stepsBack {
 			w.failf("lease", "%s begins call %s of %s, which %q drives", p.name, call, run, r.lease.Owner)
 		}
+		c.late = true // it goes by a clock that was set back; a real one has a monotonic one, too
 		return
 	}
 	switch {
