@@ -125,6 +125,8 @@ func (a *auditor) answered(c Commit) {
 	k := a.calls[c.Call]
 	if c.Text == "" {
 		a.check(bringsResult(a.event) == c.Call, "call %s is answered by nothing", c.Call)
+		r, returned := a.event.(CallReturned)
+		a.check(!k.doubt || !returned || r.Result.Disposition != DidNotHappen, "call %s may have taken effect, and only its latest attempt is told of", c.Call)
 		a.verdict = ""
 		return
 	}

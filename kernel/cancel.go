@@ -84,10 +84,8 @@ func unfinished(c *CallState, stop Stop) string {
 		return "Interrupted: the host failed while this call ran; it may have taken effect."
 	case c.Tried == "":
 		return "Not run: the run stopped before this call (" + string(stop) + ")."
-	case c.Tried == DidNotHappen:
-		return c.fate() + " without effect; the run stopped before the next attempt (" + string(stop) + ")."
 	}
-	return c.fate() + ", and may have taken effect; the run stopped before the next attempt (" + string(stop) + ")."
+	return c.soFar() + "; the run stopped before the next attempt (" + string(stop) + ")."
 }
 
 // onDeadline believes the timer rather than a clock that stepped back: from now

@@ -99,16 +99,8 @@ func (c *CallState) record(e *CallDecided) {
 // refuse answers a call that may not run, or not again.
 func (m *machine) refuse(c *CallState, bad Link, why string) {
 	m.lapse(c)
-	switch {
-	case c.Tried == "" && why == ".":
-		answer(c, bad, "Not run.")
-	case c.Tried == "":
-		answer(c, bad, "Not run: "+why)
-	case c.Tried == DidNotHappen:
-		answer(c, bad, c.fate()+" without effect, and not run again: "+why)
-	default:
-		answer(c, bad, c.fate()+"; it may have taken effect, and is not run again: "+why)
-	}
+	text := c.soFar() + pick(c.Tried == "", "", "; not run again")
+	answer(c, bad, text+pick(why == ".", ".", ": "+why))
 }
 
 func (e *CallDecided) validate() error {
@@ -207,8 +199,10 @@ func (m *machine) onCallReturned(e CallReturned) error {
 	m.Observations++
 	m.warn(e.Warnings...)
 	c := m.call(i)
-	if c.Tried == InDoubt && e.Result.Disposition == DidNotHappen {
-		e.Result.Disposition = InDoubt // of this attempt alone it is known
+	// Of this attempt alone it is known, and not of the call.
+	doubtful := c.Tried == InDoubt && e.Result.Disposition == DidNotHappen
+	if doubtful {
+		e.Result.Disposition = InDoubt
 	}
 	m.settle(c, e.Result.Disposition, &e.Result)
 	if m.Phase == PhaseActing && m.retryTool(c, &e) {
@@ -217,7 +211,7 @@ func (m *machine) onCallReturned(e CallReturned) error {
 	if m.Phase == PhaseActing && e.Result.Disposition == InDoubt && e.Result.Status != StatusFatal && m.await(c) {
 		return nil
 	}
-	m.commitResult(c, &e.Result)
+	m.commitResult(c, &e.Result, pick(doubtful, c.soFar()+named(c.Ledger)+"; the latest attempt changed nothing.", ""))
 	switch {
 	case m.Phase == PhaseDraining:
 		m.drain()
@@ -245,11 +239,12 @@ func (r *ResultFacts) validate() error {
 	return validText(r.Digest)
 }
 
-// commitResult answers a call with what came of its run.
-func (m *machine) commitResult(c *CallState, r *ResultFacts) {
+// commitResult answers a call with what came of its run: by its result, or by
+// words that say more than that.
+func (m *machine) commitResult(c *CallState, r *ResultFacts, words string) {
 	c.Stage = StageAnswered
 	c.Cmd = 0
-	m.emit(Commit{What: CommitResult, Call: c.Call.ID, IsError: r.Status != StatusOK})
+	m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: words, IsError: r.Status != StatusOK || words != ""})
 	if r.Disposition == InDoubt {
 		m.warn("call " + show(c.Call.ID, 80) + " may have taken effect; its outcome is not known" + named(c.Ledger))
 	}

@@ -76,7 +76,7 @@ func (m *machine) onClaimRefused(e ClaimRefused) error {
 	}
 	m.lapse(c)
 	if e.Why == ClaimStored {
-		m.commitResult(c, e.Result)
+		m.commitResult(c, e.Result, "")
 	} else {
 		m.refuse(c, LinkPolicy, e.Why.words()+named(e.Effect)+".")
 	}
@@ -166,5 +166,11 @@ func (c *CallState) tried(d Disposition) {
 	}
 }
 
-// fate says how those attempts ended.
-func (c *CallState) fate() string { return pick(c.Interrupted > 0, "Interrupted", "Failed") }
+// soFar begins the sentence about a call that brought no answer.
+func (c *CallState) soFar() string {
+	if c.Tried == "" {
+		return "Not run"
+	}
+	return pick(c.Interrupted > 0, "Interrupted", "Failed") +
+		pick(c.Tried == DidNotHappen, " without effect", ", and may have taken effect")
+}

@@ -113,7 +113,7 @@ func (m *machine) onReconciled(e Reconciled) error {
 	switch e.Found {
 	case Present:
 		m.settle(c, Landed, e.Result)
-		m.commitResult(c, e.Result)
+		m.commitResult(c, e.Result, "")
 	case Absent:
 		m.settle(c, DidNotHappen, nil)
 		m.absent(c)
@@ -234,7 +234,7 @@ func (m *machine) resolve(c *CallState, e *EffectResolved) {
 	note := because(e.Note)
 	switch {
 	case e.As == FoundLanded && e.Result != nil:
-		m.commitResult(c, e.Result)
+		m.commitResult(c, e.Result, "")
 	case e.As == FoundLanded:
 		answer(c, "", "It was looked into, and took effect; what it returned is not known"+note)
 	case e.As == FoundNoEffect:

@@ -79,6 +79,8 @@ func (w *watch) checkWords(r *shadow) {
 			w.failf("I2", "%s is told of call %s: %q, and it was run", r.plan.id, b.CallID, b.Text)
 		case without && w.world.done[at] && !w.stepsBack:
 			w.failf("I2", "%s is told of call %s: %q, and its effect took place", r.plan.id, b.CallID, b.Text)
+		case b.IsError && w.world.done[at] && !admits(b.Text):
+			w.failf("I2", "%s is told of call %s: %q, and not that it may have taken effect", r.plan.id, b.CallID, b.Text)
 		}
 	}
 }
@@ -112,3 +114,13 @@ func (w *watch) checkChain() {
 
 // reader is the journal for whoever verifies it.
 func (w *watch) reader() journal.Reader { return w.defect.reader(w.simulation) }
+
+// admits reports whether a text says that an effect took place, or may have.
+func admits(text string) bool {
+	for _, words := range []string{"may have taken", "took effect", "outcome is unknown", "not known"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
