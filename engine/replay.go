@@ -110,7 +110,7 @@ func (c Content) prompt() prompt.Content {
 
 // addResult keeps a call's result as a fact.
 func (r *Replay) addResult(e kernel.Event, content *Result) {
-	call, facts := resultOf(e)
+	call, facts := ResultOf(e)
 	if facts == nil {
 		return
 	}
@@ -133,8 +133,9 @@ func (r *Replay) addResult(e kernel.Event, content *Result) {
 	r.Results = append(r.Results, fact)
 }
 
-// resultOf is the call that an event gives a result of, and the facts of that.
-func resultOf(e kernel.Event) (call string, facts *kernel.ResultFacts) {
+// ResultOf is the call that an event tells the fate of, and the facts of the
+// result that it gives: nil where it gives none. Other events are of no call.
+func ResultOf(e kernel.Event) (call string, facts *kernel.ResultFacts) {
 	switch e := e.(type) {
 	case kernel.CallReturned:
 		return e.Call, &e.Result

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-run/holdfast/verify"
 )
 
-// A watcher that does not read holds up no run, however much there is to see.
+// I11: a watcher that does not read holds up no run, however much there is to see.
 func TestSlowWatcher(t *testing.T) {
 	m := &script{steps: []step{func(ctx context.Context, req *model.Request) (*model.Reply, error) {
 		return says("done")(ctx, req)

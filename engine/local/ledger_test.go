@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/engine/local"
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/journal/memory"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -218,6 +219,31 @@ func TestStoredAcrossRuns(t *testing.T) {
 	}
 }
 
+// findingWanted is a run that waits until somebody finds out what became of its
+// one call.
+type findingWanted struct {
+	journal journal.Journal
+	engine  *local.Engine
+	agent   *engine.Agent
+	run     *engine.Run
+	effect  string
+	ran     int
+}
+
+func waitsForAFinding(t *testing.T) *findingWanted {
+	t.Helper()
+	w := &findingWanted{journal: memory.New()}
+	w.engine = open(t, w.journal)
+	w.agent = quick(insistent(t, `{"n":1}`), tools(t, shaky(&w.ran, firstFails)))
+	w.agent.Unknown = kernel.UnknownWait
+	var err error
+	if w.run, err = w.engine.Run(t.Context(), engine.Start{Agent: w.agent, Question: "q"}); err != nil {
+		t.Fatal(err)
+	}
+	w.effect = effects(t, w.journal, journal.EffectQuery{State: journal.EffectUnknown})[0].ID
+	return w
+}
+
 // A run may wait for what its unknown outcome is found to be. It is told that,
 // and never runs the call again by it.
 func TestResolution(t *testing.T) {
@@ -226,20 +252,12 @@ func TestResolution(t *testing.T) {
 		kernel.FoundNoEffect: "try1: It was looked into, and had no effect: asked the bank",
 		kernel.FoundUnknown:  "try1: It was looked into, and it is still not known whether it took effect: asked the bank",
 	} {
-		j := memory.New()
-		e := open(t, j)
-		ran := 0
-		a := quick(insistent(t, `{"n":1}`), tools(t, shaky(&ran, firstFails)))
-		a.Unknown = kernel.UnknownWait
-		r, err := e.Run(t.Context(), engine.Start{Agent: a, Question: "q"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := waitsForAFinding(t)
+		j, e, r := w.journal, w.engine, w.run
 		if h := r.Head; h.State != journal.Waiting || h.WaitingFor != string(kernel.WaitResolution) || h.Approval != "" {
 			t.Fatalf("waits as %+v", h)
 		}
-		unknown := effects(t, j, journal.EffectQuery{State: journal.EffectUnknown})
-		sig := engine.Signal{ID: "found", Kind: engine.SignalResolve, Effect: unknown[0].ID, As: as, By: "op", Reason: "asked the bank"}
+		sig := engine.Signal{ID: "found", Kind: engine.SignalResolve, Effect: w.effect, As: as, By: "op", Reason: "asked the bank"}
 		if as == kernel.FoundLanded {
 			sig.Result = []byte("receipt 7")
 		}
@@ -251,8 +269,8 @@ func TestResolution(t *testing.T) {
 		r = stopOf(t, e, r.Head.Run)
 		wantStop(t, r, kernel.StopAnswered, "")
 		sameAsStored(t, j, r)
-		if got := results(r); ran != 1 || got[0] != want || count(kinds(t, j, r.Head.Run), kernel.KindEffectResolved) != 1 {
-			t.Errorf("found %s: ran %d times, %q, events %q", as, ran, got, kinds(t, j, r.Head.Run))
+		if got := results(r); w.ran != 1 || got[0] != want || count(kinds(t, j, r.Head.Run), kernel.KindEffectResolved) != 1 {
+			t.Errorf("found %s: ran %d times, %q, events %q", as, w.ran, got, kinds(t, j, r.Head.Run))
 		}
 		row := effects(t, j, journal.EffectQuery{})[0]
 		if state := map[kernel.Finding]journal.EffectState{kernel.FoundLanded: journal.EffectLanded, kernel.FoundNoEffect: journal.EffectNone, kernel.FoundUnknown: journal.EffectUnknown}[as]; row.State != state || len(row.Resolutions) != 1 {
@@ -263,31 +281,22 @@ func TestResolution(t *testing.T) {
 
 // Of two findings that wait for a run, what was found last is what it is told.
 func TestLastFindingCounts(t *testing.T) {
-	j := memory.New()
-	e := open(t, j)
-	ran := 0
-	a := quick(insistent(t, `{"n":1}`), tools(t, shaky(&ran, firstFails)))
-	a.Unknown = kernel.UnknownWait
-	r, err := e.Run(t.Context(), engine.Start{Agent: a, Question: "q"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = e.Close() // nobody drives the run while people look
-	other := open(t, j)
-	effect := effects(t, j, journal.EffectQuery{State: journal.EffectUnknown})[0].ID
+	w := waitsForAFinding(t)
+	_ = w.engine.Close() // nobody drives the run while people look
+	other := open(t, w.journal)
 	for _, sig := range []engine.Signal{
-		{Kind: engine.SignalResolve, Effect: effect, As: kernel.FoundUnknown, By: "op", Reason: "the bank is closed"},
-		{Kind: engine.SignalResolve, Effect: effect, As: kernel.FoundLanded, By: "op", Reason: "asked the bank", Result: []byte("receipt 7")},
+		{Kind: engine.SignalResolve, Effect: w.effect, As: kernel.FoundUnknown, By: "op", Reason: "the bank is closed"},
+		{Kind: engine.SignalResolve, Effect: w.effect, As: kernel.FoundLanded, By: "op", Reason: "asked the bank", Result: []byte("receipt 7")},
 	} {
-		if err := other.Signal(t.Context(), r.Head.Run, sig); err != nil {
+		if err := other.Signal(t.Context(), w.run.Head.Run, sig); err != nil {
 			t.Fatal(err)
 		}
 	}
-	work(t, open(t, j, knows(a)))
-	r = get(t, other, r.Head.Run)
+	work(t, open(t, w.journal, knows(w.agent)))
+	r := get(t, other, w.run.Head.Run)
 	wantStop(t, r, kernel.StopAnswered, "")
-	if got := results(r); ran != 1 || got[0] != "try1: receipt 7" || r.Head.Pending != 0 {
-		t.Errorf("ran %d times, %q, %d signals wait", ran, got, r.Head.Pending)
+	if got := results(r); w.ran != 1 || got[0] != "try1: receipt 7" || r.Head.Pending != 0 {
+		t.Errorf("ran %d times, %q, %d signals wait", w.ran, got, r.Head.Pending)
 	}
 }
 
@@ -298,17 +307,9 @@ func TestFoundTextIsClean(t *testing.T) {
 		kernel.FoundLanded:   "try1: receipt 7\ufffd",
 		kernel.FoundNoEffect: "try1: It was looked into, and had no effect: receipt 7\ufffd",
 	} {
-		j := memory.New()
-		e := open(t, j)
-		ran := 0
-		a := quick(insistent(t, `{"n":1}`), tools(t, shaky(&ran, firstFails)))
-		a.Unknown = kernel.UnknownWait
-		r, err := e.Run(t.Context(), engine.Start{Agent: a, Question: "q"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		unknown := effects(t, j, journal.EffectQuery{State: journal.EffectUnknown})
-		sig := engine.Signal{Kind: engine.SignalResolve, Effect: unknown[0].ID, As: as, By: "op", Reason: odd}
+		w := waitsForAFinding(t)
+		j, e, r := w.journal, w.engine, w.run
+		sig := engine.Signal{Kind: engine.SignalResolve, Effect: w.effect, As: as, By: "op", Reason: odd}
 		if as == kernel.FoundLanded {
 			sig.Result = []byte(odd)
 		}

@@ -28,6 +28,38 @@ func (caller) Call(context.Context, *model.Request, func(model.Delta)) (*model.R
 	}}}, nil
 }
 
+// payer is an agent that pays once, and whose policy answers so.
+func payer(t *testing.T, answer kernel.Answer, paid *bool) *engine.Agent {
+	t.Helper()
+	pay, err := tool.Func(tool.Spec{Name: "pay", Description: "Pays."}, func(context.Context, tool.Call, struct{}) (string, error) {
+		*paid = true
+		return "paid", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := tool.NewSet(pay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := policy.NewRules([]policy.Rule{{Answer: answer, Tool: "pay"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &engine.Agent{Model: caller{}, Tools: set, Policy: rules}
+}
+
+// cancelling returns once a cancel waits for the commit of run r that is under
+// way. The channel gets what comes of it.
+func cancelling(e *Engine) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- e.Signal(context.Background(), "r", engine.Signal{Kind: engine.SignalCancel}) }()
+	for e.live("r").wish.Load() == nil {
+		runtime.Gosched()
+	}
+	return done
+}
+
 // claims tells of the commit that claims a call, before it is done.
 type claims struct {
 	journal.Journal
@@ -47,33 +79,17 @@ func (c claims) Append(ctx context.Context, e journal.Entry) error {
 // the tool begins.
 func TestCancelDuringTheClaim(t *testing.T) {
 	ran := false
-	pay, err := tool.Func(tool.Spec{Name: "pay", Description: "Pays."}, func(context.Context, tool.Call, struct{}) (string, error) {
-		ran = true
-		return "paid", nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := tool.NewSet(pay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, err := policy.NewRules([]policy.Rule{{Answer: kernel.Allow, Tool: "pay"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	agent := payer(t, kernel.Allow, &ran)
 	var e *Engine
-	signalled := make(chan error, 1)
+	var signalled <-chan error
 	j := claims{memory.New(), func() {
-		go func() { signalled <- e.Signal(context.Background(), "r", engine.Signal{Kind: engine.SignalCancel}) }()
-		for e.live("r").wish.Load() == nil {
-			runtime.Gosched()
-		}
+		signalled = cancelling(e)
 	}}
-	if e, err = New(Config{Journal: j}); err != nil {
+	e, err := New(Config{Journal: j})
+	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := e.Run(t.Context(), engine.Start{Run: "r", Question: "q", Agent: &engine.Agent{Model: caller{}, Tools: set, Policy: rules}})
+	r, err := e.Run(t.Context(), engine.Start{Run: "r", Question: "q", Agent: agent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,31 +104,18 @@ func TestCancelDuringTheClaim(t *testing.T) {
 
 // A cancel that comes while the run is parked is recorded for it, and ends it.
 func TestCancelWhileParking(t *testing.T) {
-	pay, err := tool.Func(tool.Spec{Name: "pay", Description: "Pays."}, func(context.Context, tool.Call, struct{}) (string, error) { return "paid", nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := tool.NewSet(pay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, err := policy.NewRules([]policy.Rule{{Answer: kernel.Ask, Tool: "pay"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	agent := payer(t, kernel.Ask, new(bool))
 	var e *Engine
-	signalled := make(chan error, 1)
+	var signalled <-chan error
 	j := parks{memory.New(), func() {
-		go func() { signalled <- e.Signal(context.Background(), "r", engine.Signal{Kind: engine.SignalCancel}) }()
-		for e.live("r").wish.Load() == nil {
-			runtime.Gosched()
-		}
+		signalled = cancelling(e)
 	}}
-	if e, err = New(Config{Journal: j}); err != nil {
+	e, err := New(Config{Journal: j})
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	if _, err := e.Run(t.Context(), engine.Start{Run: "r", Question: "q", Agent: &engine.Agent{Model: caller{}, Tools: set, Policy: rules}}); err != nil {
+	if _, err := e.Run(t.Context(), engine.Start{Run: "r", Question: "q", Agent: agent}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-signalled; err != nil {
@@ -131,19 +134,7 @@ func TestCancelWhileParking(t *testing.T) {
 
 // Runs that wait here and that another process has ended are not remembered.
 func TestTidy(t *testing.T) {
-	pay, err := tool.Func(tool.Spec{Name: "pay", Description: "Pays."}, func(context.Context, tool.Call, struct{}) (string, error) { return "paid", nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := tool.NewSet(pay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, err := policy.NewRules([]policy.Rule{{Answer: kernel.Ask, Tool: "pay"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	agent := &engine.Agent{Model: caller{}, Tools: set, Policy: rules}
+	agent := payer(t, kernel.Ask, new(bool))
 	j := memory.New()
 	e, err := New(Config{Journal: j, Poll: time.Hour, Lease: MaxLease})
 	if err != nil {

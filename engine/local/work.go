@@ -38,9 +38,8 @@ func (e *Engine) Work(ctx context.Context, w Workload) error {
 	if e.agents == nil {
 		return &kernel.Error{Code: kernel.CodeConfiguration, Message: "an engine needs to be told how to make agents before it can take runs over"}
 	}
-	e.mu.Lock()
-	e.taken = w.Taken
-	e.mu.Unlock()
+	e.tell(w.Taken)
+	defer e.tell(nil)
 	shift := &shift{e: e, w: w, left: map[string]left{}}
 	for {
 		more, err := shift.round(ctx)
@@ -60,6 +59,13 @@ func (e *Engine) Work(ctx context.Context, w Workload) error {
 		}
 		e.wait(ctx.Done(), e.nudged, wait)
 	}
+}
+
+// tell names who is told of runs that are taken up.
+func (e *Engine) tell(taken func(journal.Head)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.taken = taken
 }
 
 // shift is one Work.

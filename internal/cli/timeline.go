@@ -68,7 +68,8 @@ func (d *display) lines(u engine.Update) []string {
 		d.returned, d.decided = map[string]bool{}, map[string]bool{}
 	}
 	if u.Content.Result != nil {
-		d.returned[callOf(u.Event)] = true
+		call, _ := engine.ResultOf(u.Event)
+		d.returned[call] = true
 	}
 	lines := []string{eventLine(u.Event, u.Content)}
 	switch e := u.Event.(type) {

@@ -69,28 +69,14 @@ func (t *tracer) note(u engine.Update) {
 		t.row(e.Call).Code = string(kernel.CodeEffectRefused)
 	}
 	if u.Content.Result != nil {
-		t.row(callOf(u.Event)).Evidence = t.run + "/" + strconv.FormatInt(u.Seq, 10)
+		call, _ := engine.ResultOf(u.Event)
+		t.row(call).Evidence = t.run + "/" + strconv.FormatInt(u.Seq, 10)
 	}
 	for i := range u.Committed {
 		if b := resultOf(&u.Committed[i]); b != nil && !b.IsError {
 			t.row(b.CallID).Code = "ok" // also of a call that an earlier one's result answers
 		}
 	}
-}
-
-// callOf is the call of an event that gives its result.
-func callOf(e kernel.Event) string {
-	switch e := e.(type) {
-	case kernel.CallReturned:
-		return e.Call
-	case kernel.ClaimRefused:
-		return e.Call
-	case kernel.Reconciled:
-		return e.Call
-	case kernel.EffectResolved:
-		return e.Call
-	}
-	return ""
 }
 
 // row returns the row of an admitted call; the kernel reports no other's.
