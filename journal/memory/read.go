@@ -8,23 +8,17 @@ import (
 )
 
 // Read returns records of a run. See [journal.Reader].
-func (j *Journal) Read(ctx context.Context, run string, after int64, limit int) ([]journal.Record, error) {
-	if err := journal.CheckLimit(limit); err != nil {
-		return nil, err
-	}
-	if err := j.rlock(ctx); err != nil {
-		return nil, err
-	}
-	defer j.mu.RUnlock()
-	r := j.runs[run]
-	if r == nil {
-		return nil, journal.NotFound(run)
-	}
-	return behind(r.records, after, limit), nil
+func (j *Journal) Read(ctx context.Context, id string, after int64, limit int) ([]journal.Record, error) {
+	return ofRun(ctx, j, id, after, limit, func(r *run) []journal.Record { return r.records })
 }
 
 // Links returns hashes of a run's records. See [journal.Reader].
-func (j *Journal) Links(ctx context.Context, run string, after int64, limit int) ([]journal.Hash, error) {
+func (j *Journal) Links(ctx context.Context, id string, after int64, limit int) ([]journal.Hash, error) {
+	return ofRun(ctx, j, id, after, limit, func(r *run) []journal.Hash { return r.links })
+}
+
+// ofRun returns what a run has one of for each record.
+func ofRun[T any](ctx context.Context, j *Journal, id string, after int64, limit int, of func(*run) []T) ([]T, error) {
 	if err := journal.CheckLimit(limit); err != nil {
 		return nil, err
 	}
@@ -32,11 +26,11 @@ func (j *Journal) Links(ctx context.Context, run string, after int64, limit int)
 		return nil, err
 	}
 	defer j.mu.RUnlock()
-	r := j.runs[run]
+	r := j.runs[id]
 	if r == nil {
-		return nil, journal.NotFound(run)
+		return nil, journal.NotFound(id)
 	}
-	return behind(r.links, after, limit), nil
+	return behind(of(r), after, limit), nil
 }
 
 // Seals returns links of the chain over all runs. See [journal.Reader].
