@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/policy"
+	"github.com/holdfast-run/holdfast/prompt"
 	"github.com/holdfast-run/holdfast/tool"
 	"github.com/holdfast-run/holdfast/verify"
 )
@@ -21,7 +22,9 @@ type Agent struct {
 	Model        model.Model // required
 	Instructions string
 	Tools        *tool.Set       // nil: none
+	Sources      []tool.Source   // tools beside Tools that may change between two requests
 	Policy       policy.Policy   // nil: every call is denied
+	Hooks        policy.Hooks    // look at every call, before the policy and after its answer
 	Approver     policy.Approver // nil: what is asked waits for people elsewhere
 	Verifier     verify.Verifier // nil: answers stay unchecked
 	// VerifyEachTurn asks the verifier after each turn's results too; true
@@ -29,6 +32,12 @@ type Agent struct {
 	VerifyEachTurn bool
 	// Continue sends an unverified answer's finding back to the model.
 	Continue bool
+	// Attach gives what goes with each request and into no history: memory,
+	// skills.
+	Attach []prompt.Attacher
+	// Context bounds what a request holds. The zero value bounds nothing but the
+	// notices.
+	Context Context
 	// Unknown says what a call whose outcome is unknown does to its run.
 	Unknown kernel.OnUnknown
 	// Limits bound a run. All zero is kernel.DefaultLimits; a partly filled
@@ -40,6 +49,26 @@ type Agent struct {
 	Price *kernel.Price // required with Limits.Cost
 	// RequestTimeout bounds one request to the model; 0: 15 s.
 	RequestTimeout time.Duration
+}
+
+// Context bounds what a request holds, in tokens as they are estimated.
+type Context struct {
+	// Window is what the model takes, input and output together. 0: not known,
+	// and nothing is made smaller before a provider refuses a request as too long.
+	Window int64
+	// Reserve is kept free beside the output limit, for what the estimate misses.
+	Reserve int64
+	// Summarize lets the model itself summarize the turns that have to go, within
+	// SummaryTokens of output (0: 1,024). Otherwise a digest by rule takes their place.
+	Summarize     bool
+	SummaryTokens int
+	Notices       NoticeLimits
+}
+
+// NoticeLimits bound the notices of one request. Zero: 4, of 240 characters.
+type NoticeLimits struct {
+	Max   int
+	Chars int // of each
 }
 
 // DefaultRequestTimeout bounds a model request of an agent that sets nothing.

@@ -31,6 +31,10 @@ type Request struct {
 	Tool         string
 	Arguments    json.RawMessage
 	Effect       kernel.EffectClass
+	Risk         Risk // the tool's own
+	// Changed says that the tool is not described any more as it was when the run
+	// began, or as it was pinned: what was granted to it was granted to another one.
+	Changed bool
 }
 
 // Decision is an answer and what it rests on.
@@ -38,6 +42,7 @@ type Decision struct {
 	Answer kernel.Answer // Allow, Ask or Deny; anything else counts as Deny
 	Reason string        // told to the model (deny) or to the person (ask)
 	Rule   string        // which rule answered, for the record
+	Risk   Risk          // as the rule sees it; empty: the request's
 	// Asking says how people are asked, with Ask alone; see CheckAsking. nil: anyone
 	// may decide, without an end in time, and for good. Do not change what it
 	// points to.

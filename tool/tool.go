@@ -58,6 +58,8 @@ type Spec struct {
 	// Exclusive says that no call of the tool with an effect begins while the outcome of
 	// another one is unknown, whatever its arguments.
 	Exclusive bool
+	// Risk is the tier that rules and people see. Empty: that of the effect class.
+	Risk kernel.Risk
 	// Capabilities are what selection by capability looks at.
 	Capabilities []string
 	Limits       Limits

@@ -1,0 +1,26 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Source gives tools that may come, change and go while a run is under way,
+// such as those of a server. Implementations are safe for concurrent use.
+type Source interface {
+	// Snapshot returns the tools as they are now, and in words for people what is
+	// missing. It is asked for each request: the same *Set says that nothing has
+	// changed, and costs nothing. It may wait for tools that are about to be
+	// there, a bounded time once, and obeys ctx.
+	Snapshot(ctx context.Context) (*Set, []string)
+}
+
+// Narrower is what a tool implements when a result of it narrows what the rest
+// of the run may call. It can take rights away, and never give one.
+type Narrower interface {
+	// Narrows reads the facts of a result (Result.Data) and returns names and
+	// patterns, in which * stands for any characters: from then on the run may
+	// call what they match, and this tool and its companions, and nothing else.
+	// false: it narrows nothing.
+	Narrows(data json.RawMessage) (tools []string, narrows bool)
+}
