@@ -16,6 +16,8 @@ type Content struct {
 	Said     string          // the oldest that the user said and that did not enter yet
 	Message  *kernel.Message // of a reply
 	Result   string          // of a result that a tool produced, now or before
+	// Compaction is of a compaction.
+	Compaction *Compaction
 }
 
 // History is the canonical history of a session: the messages that belong to
@@ -24,6 +26,7 @@ type Content struct {
 // that it returns never change.
 type History struct {
 	messages []kernel.Message
+	partial  bool // it lacks what its session held before: see Partial
 }
 
 // NewHistory returns a history that begins with messages, which it keeps.
@@ -36,9 +39,13 @@ func (h *History) Messages() []kernel.Message {
 	return h.messages[:len(h.messages):len(h.messages)]
 }
 
-// Commit appends what c orders and returns the new message. A commit that does
-// not fit its content is INVALID_EVENT, and appends nothing.
+// Commit does what c orders: it appends a message, or takes older ones out (see
+// Compaction). A commit that does not fit its content is INVALID_EVENT, and
+// changes nothing.
 func (h *History) Commit(c kernel.Commit, content Content) (*kernel.Message, error) {
+	if c.What == "compaction" {
+		return nil, h.compact(content.Compaction)
+	}
 	m, err := h.message(c, content)
 	if err != nil {
 		return nil, err
@@ -50,11 +57,11 @@ func (h *History) Commit(c kernel.Commit, content Content) (*kernel.Message, err
 func (h *History) message(c kernel.Commit, content Content) (kernel.Message, error) {
 	switch c.What {
 	case kernel.CommitQuestion:
-		return text(kernel.RoleUser, content.Question), nil
+		return userText(content.Question), nil
 	case kernel.CommitSaid:
-		return text(kernel.RoleUser, content.Said), nil
+		return userText(content.Said), nil
 	case kernel.CommitFinding:
-		return text(kernel.RoleUser, c.Text), nil
+		return userText(c.Text), nil
 	case kernel.CommitReply:
 		return reply(c, content.Message)
 	case kernel.CommitResult:
@@ -63,8 +70,8 @@ func (h *History) message(c kernel.Commit, content Content) (kernel.Message, err
 	return kernel.Message{}, &kernel.Error{Code: kernel.CodeInvalidEvent, Message: fmt.Sprintf("commit of %q", c.What)}
 }
 
-func text(role kernel.Role, s string) kernel.Message {
-	return kernel.Message{Role: role, Blocks: []kernel.Block{{Kind: kernel.BlockText, Text: s}}}
+func userText(s string) kernel.Message {
+	return kernel.Message{Role: kernel.RoleUser, Blocks: []kernel.Block{{Kind: kernel.BlockText, Text: s}}}
 }
 
 // reply puts the admitted calls in the place of those that arrived.
