@@ -28,14 +28,15 @@ type Set struct {
 
 // member is a tool as it was when the set was made.
 type member struct {
-	tool   Tool
-	spec   Spec
-	schema *schema
-	keyed  bool // it is a Keyer
+	tool       Tool
+	spec       Spec
+	schema     *schema
+	keyed      bool   // it is a Keyer
+	definition string // SHA-256 of what spec says, in hex
 }
 
 // NewSet makes a Set of tools. A tool whose name, description, schema, effect
-// class or limits are not acceptable, whose schema lets the model say who
+// class, risk or limits are not acceptable, whose schema lets the model say who
 // acts, which is reconcilable and no Lookuper, or whose name is taken is refused
 // with CONFIGURATION, and so are more than MaxTools.
 func NewSet(tools ...Tool) (*Set, error) {
@@ -73,7 +74,8 @@ func newMember(t Tool) (*member, error) {
 		}
 	}
 	_, keyed := t.(Keyer)
-	return &member{tool: t, spec: spec, schema: compiled, keyed: keyed}, nil
+	sum := sha256.Sum256(spec.canonical())
+	return &member{tool: t, spec: spec, schema: compiled, keyed: keyed, definition: hex.EncodeToString(sum[:])}, nil
 }
 
 // specOf asks a tool for its description. A nil tool, a nil pointer in
@@ -92,7 +94,7 @@ func freeze(members map[string]*member) *Set {
 	s := &Set{names: slices.Sorted(maps.Keys(members)), tools: members}
 	h := sha256.New()
 	for _, name := range s.names {
-		h.Write(members[name].spec.canonical())
+		h.Write([]byte(members[name].definition))
 	}
 	s.digest = hex.EncodeToString(h.Sum(nil))
 	return s
@@ -113,12 +115,12 @@ func (s Spec) canonical() []byte {
 	b, err := json.Marshal([]any{
 		s.Name, s.Description, schema, s.Effect, caps,
 		s.Limits.Timeout, s.Limits.MaxResult, s.Limits.Attempts,
-		s.RepeatWindow, s.Exclusive,
+		s.RepeatWindow, s.Exclusive, s.Risk,
 	})
 	if err != nil {
 		return []byte(s.Name)
 	}
-	return append(b, '\n')
+	return b
 }
 
 // Specs returns the descriptions in the order of their names, defaults filled
@@ -156,6 +158,17 @@ func (s *Set) Spec(name string) (Spec, bool) {
 		return Spec{}, false
 	}
 	return m.spec, true
+}
+
+// Definition returns the SHA-256 of everything that the spec of one tool says,
+// in hexadecimal: the same as long as nobody describes it in another way. It is
+// empty for an unknown tool.
+func (s *Set) Definition(name string) string {
+	m := s.member(name)
+	if m == nil {
+		return ""
+	}
+	return m.definition
 }
 
 // Digest returns the SHA-256 of everything that the specs say, in hexadecimal.

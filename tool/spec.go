@@ -58,6 +58,9 @@ func register(spec Spec) (Spec, *schema, error) {
 	if spec.Effect == "" {
 		spec.Effect = kernel.Once
 	}
+	if spec.Risk == "" {
+		spec.Risk = kernel.RiskOf(spec.Effect)
+	}
 	spec.Limits = spec.Limits.withDefaults()
 	return spec, compiled, nil
 }
@@ -77,6 +80,8 @@ func checkWords(s Spec) error {
 		return fmt.Errorf("the schema is over %d bytes", maxSchema)
 	case s.Effect != "" && !knownEffect(s.Effect):
 		return errors.New("the effect class must be read, idempotent, reconcilable or once")
+	case s.Risk != "" && !knownRisk(s.Risk):
+		return errors.New("the risk must be low, medium or high")
 	case len(s.Capabilities) > maxCapabilities:
 		return fmt.Errorf("there are over %d capabilities", maxCapabilities)
 	case slices.ContainsFunc(s.Capabilities, func(c string) bool { return strings.TrimSpace(c) == "" }):
@@ -141,6 +146,10 @@ func knownEffect(e kernel.EffectClass) bool {
 		return true
 	}
 	return false
+}
+
+func knownRisk(r kernel.Risk) bool {
+	return r == kernel.RiskLow || r == kernel.RiskMedium || r == kernel.RiskHigh
 }
 
 // oneLine joins the lines of an error that may have several.
