@@ -11,6 +11,9 @@ import (
 type layer struct {
 	dir string
 	may []string // folders; those ending in /... with everything below
+	// parts are what the folders below dir may import besides: what starts
+	// processes for them.
+	parts []string
 }
 
 // contracts are the siblings between the kernel and the engine.
@@ -24,24 +27,29 @@ func layers() []layer {
 	below := append(contracts(), "kernel")
 	public := append([]string{".", "engine"}, below...)
 	return append([]layer{
-		{"kernel", nil},
-		{"model/internal", []string{"kernel", "model", "model/internal/..."}},
-		{"engine", below},
-		{".", append([]string{"engine", "engine/local", "journal/memory", "journal/sqlite"}, below...)},
-		{"console", public},
-		{"desk", append([]string{"model/...", "tool/...", "journal/...", "verify/...", "engine/..."}, public...)},
-		{"internal/cli", []string{"..."}},
-		{"internal/cli/config", below},
-		{"cmd/holdfast", []string{"internal/cli"}},
-		{"sim", []string{"..."}},
-		{"internal/archtest", nil},
+		{dir: "kernel"},
+		{dir: "model/internal", may: []string{"kernel", "model", "model/internal/..."}},
+		{dir: "engine", may: below},
+		{dir: ".", may: append([]string{"engine", "engine/local", "journal/memory", "journal/sqlite"}, below...)},
+		{dir: "console", may: public},
+		{dir: "desk", may: append([]string{"model/...", "tool/...", "journal/...", "verify/...", "engine/..."}, public...)},
+		{dir: "internal/cli", may: []string{"..."}},
+		{dir: "internal/cli/config", may: below},
+		{dir: "cmd/holdfast", may: []string{"internal/cli"}},
+		{dir: "sim", may: []string{"..."}},
+		{dir: "internal/archtest"},
+		{dir: "internal/process"},
 	}, siblings()...)
 }
 
 func siblings() []layer {
 	var out []layer
 	for _, c := range contracts() {
-		out = append(out, layer{c, []string{"kernel"}})
+		l := layer{dir: c, may: []string{"kernel"}}
+		if c == "tool" || c == "policy" {
+			l.parts = []string{"internal/process"}
+		}
+		out = append(out, l)
 	}
 	return out
 }
@@ -95,7 +103,7 @@ func (l layer) allows(from, to string) bool {
 	}
 	// An implementation knows its contract, its own parts, and what its
 	// contract's implementations share.
-	return to == l.dir || within(to, path.Join(l.dir, "internal")) || within(to, implementation(l.dir, from))
+	return to == l.dir || slices.Contains(l.parts, to) || within(to, path.Join(l.dir, "internal")) || within(to, implementation(l.dir, from))
 }
 
 // implementation is the folder directly below contract that dir belongs to.

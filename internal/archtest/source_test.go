@@ -229,7 +229,7 @@ func testingInProduct(t *tree) []string {
 
 // processEnvironment: only the command line reads the environment, arguments
 // and standard streams of the process; a library is told what it needs. The
-// tool that starts programs looks up the few variables that they get, and
+// package that starts programs looks up the few variables that they get, and
 // packages for tests may be processes of their own.
 func processEnvironment(t *tree) []string {
 	var found []string
@@ -238,7 +238,7 @@ func processEnvironment(t *tree) []string {
 			continue
 		}
 		names := []string{"Getenv", "LookupEnv", "Environ", "Setenv", "Args", "Stdin", "Stdout", "Stderr", "Exit"}
-		if s.dir == "tool/program" {
+		if s.dir == "internal/process" {
 			names = []string{"Environ", "Setenv", "Stdin", "Stdout", "Stderr", "Exit"}
 		}
 		for _, place := range t.selectors(s, "os", names...) {

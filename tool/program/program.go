@@ -28,6 +28,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-run/holdfast/internal/process"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/tool"
 )
@@ -93,7 +94,7 @@ func New(c Config) (tool.Tool, error) {
 	if err != nil {
 		return nil, configuration("the programs have no schema: " + err.Error())
 	}
-	p := &programs{config: c, env: environment(), closed: make(chan struct{})}
+	p := &programs{config: c, env: process.Environment(nil), closed: make(chan struct{})}
 	t, err := tool.Func(tool.Spec{
 		Name:         Name,
 		Description:  description,
@@ -103,7 +104,7 @@ func New(c Config) (tool.Tool, error) {
 		Limits: tool.Limits{
 			// A program's own time comes first, and its report fits whole:
 			// JSON takes at most two bytes for each byte of clean text.
-			Timeout:   c.longest() + c.Grace + drain + 5*time.Second,
+			Timeout:   c.longest() + c.Grace + process.Drain + 5*time.Second,
 			MaxResult: 2*2*c.MaxOutput + 4<<10,
 		},
 	}, p.run)
@@ -209,17 +210,6 @@ func configuration(msg string) error {
 	return &kernel.Error{Code: kernel.CodeConfiguration, Message: msg, Hint: "Correct the programs in the configuration."}
 }
 
-// environment is what programs get to see of the host's.
-func environment() []string {
-	env := []string{} // not nil, which would mean all of it
-	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"} {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
-}
-
 func schemaOf(names []string) (json.RawMessage, error) {
 	type object = map[string]any
 	return json.Marshal(object{
@@ -277,7 +267,12 @@ func (p *programs) run(ctx context.Context, _ tool.Call, in arguments) (tool.Res
 	case slices.ContainsFunc(in.Args, hasNUL):
 		return tool.Result{}, invalid("args must not hold a NUL")
 	}
-	x, err := p.execute(ctx, slices.Concat(entry.Argv, in.Args), entry.Timeout)
+	own, cancel := context.WithTimeout(ctx, entry.Timeout)
+	defer cancel()
+	x, err := process.Command{
+		Argv: slices.Concat(entry.Argv, in.Args), Dir: p.config.Dir, Env: p.env,
+		MaxOutput: p.config.MaxOutput, Grace: p.config.Grace, Kill: p.closed,
+	}.Run(own)
 	if err != nil {
 		return tool.Result{}, explainStart(in.Program, err)
 	}

@@ -3,6 +3,7 @@
 package program
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/holdfast-run/holdfast/internal/process"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/tool"
 )
@@ -39,19 +41,19 @@ type facts struct {
 const maxFacts = 1 << 20
 
 // print fills in the output in at most size bytes of each.
-func (r *report) print(x *execution, size int, made func(string) string) {
+func (r *report) print(x *process.Result, size int, made func(string) string) {
 	var omittedOut, omittedErr int64
-	r.Stdout, omittedOut = x.stdout.text(size, made)
-	r.Stderr, omittedErr = x.stderr.text(size, made)
+	r.Stdout, omittedOut = text(x.Stdout, size, made)
+	r.Stderr, omittedErr = text(x.Stderr, size, made)
 	r.Omitted = omittedOut + omittedErr
 }
 
 // factsOf encodes the facts of a run whose report is r. Control characters take
 // six bytes each there, so that of much output full of them less is kept.
-func (p *programs) factsOf(r report, x *execution) (json.RawMessage, error) {
+func (p *programs) factsOf(r report, x *process.Result) (json.RawMessage, error) {
 	for size := p.config.MaxOutput; ; size /= 2 {
 		r.print(x, size, valid)
-		data, err := tool.Encode(facts{r, x.elapsed.Milliseconds()})
+		data, err := tool.Encode(facts{r, x.Elapsed.Milliseconds()})
 		if err != nil || len(data) <= maxFacts {
 			return data, err
 		}
@@ -61,26 +63,26 @@ func (p *programs) factsOf(r report, x *execution) (json.RawMessage, error) {
 // report turns a run into a result. A program that ended by itself is a
 // result, whatever its exit code says, and its effect counts as landed. One
 // that was ended is an error that proves nothing.
-func (p *programs) report(name string, entry Entry, x execution) (tool.Result, error) {
+func (p *programs) report(name string, entry Entry, x process.Result) (tool.Result, error) {
 	r := report{
-		Program: name, ExitCode: x.exitCode, Signal: x.signal,
-		TimedOut: x.ended == byTime, Interrupted: x.ended == byCaller,
+		Program: name, ExitCode: x.ExitCode, Signal: x.Signal,
+		TimedOut: x.Ended == process.ByTime, Interrupted: x.Ended == process.ByCaller,
 	}
 	r.print(&x, p.config.MaxOutput, tool.Clean)
 
 	failure := &tool.Error{} // its disposition is left to the class of the call
-	switch x.ended {
-	case byTime:
+	switch x.Ended {
+	case process.ByTime:
 		failure.Code = tool.CodeTimeout
 		r.Note = "stopped: its time was over"
-	case byCaller:
+	case process.ByCaller:
 		failure.Code = kernel.CodeCancelled
 		r.Note = "interrupted"
-	case unseen:
+	case process.Unseen:
 		failure.Code = kernel.CodeInternal
 		r.Note = "how it ended was not seen"
 	}
-	if x.ended != byItself && entry.Effect != kernel.Read {
+	if x.Ended != process.ByItself && entry.Effect != kernel.Read {
 		r.Note += "; the effect may have taken place; its outcome is unknown"
 	}
 	text, err := tool.Encode(r)
@@ -92,7 +94,7 @@ func (p *programs) report(name string, entry Entry, x execution) (tool.Result, e
 		return tool.Result{}, &tool.Error{Message: "the program's report has no JSON form", Err: err}
 	}
 	result := tool.Result{Text: string(text), Data: data, Disposition: kernel.Landed}
-	if x.ended != byItself {
+	if x.Ended != process.ByItself {
 		failure.Message = r.Note
 		return result, failure
 	}
@@ -111,6 +113,8 @@ func explainStart(name string, err error) error {
 	switch {
 	case errors.Is(err, os.ErrClosed):
 		e.Code, why = kernel.CodeCancelled, "the tool is closed"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		e.Code, why = kernel.CodeCancelled, "it was interrupted before"
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		e.Code, why = kernel.CodeNotFound, "no such program on this machine"
 	case errors.As(err, &errno):

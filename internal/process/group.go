@@ -1,0 +1,102 @@
+//go:build linux || darwin
+
+package process
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// group is the process group of a program, which its leader's exit ends.
+type group struct {
+	leader int
+	begun  time.Time
+	done   chan struct{} // closed once the leader was reaped, and the rest killed
+
+	// Written before done is closed.
+	state   *os.ProcessState
+	elapsed time.Duration
+
+	mu   sync.Mutex
+	over bool // the number may belong to another group by now
+}
+
+// launch starts cmd as the leader of a group and reaps it once it ends.
+func (c Command) launch(cmd *exec.Cmd) (*group, error) {
+	g := &group{done: make(chan struct{})}
+	started := make(chan error, 1)
+	go func() {
+		// Linux takes the end of the thread that started a program for the end
+		// of its host, so this thread stays until the program has ended.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		g.begun = time.Now()
+		err := c.start(cmd)
+		if err == nil {
+			g.leader = cmd.Process.Pid
+		}
+		started <- err
+		if err != nil {
+			return
+		}
+		g.reap(cmd)
+		g.state, g.elapsed = cmd.ProcessState, time.Since(g.begun)
+		close(g.done)
+	}()
+	return g, <-started
+}
+
+func (c Command) start(cmd *exec.Cmd) error {
+	select {
+	case <-c.Kill:
+		return os.ErrClosed
+	default:
+		return cmd.Start()
+	}
+}
+
+// result is that of a group that is done.
+func (g *group) result(ended Ending) Result {
+	r := Result{Ended: ended, Elapsed: g.elapsed}
+	r.settle(g.state)
+	return r
+}
+
+// end asks the group to end, and after the grace, or once kill is closed, makes
+// it.
+func (g *group) end(grace time.Duration, kill <-chan struct{}) {
+	if grace > 0 {
+		g.signal(syscall.SIGTERM)
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-g.done:
+			return
+		case <-timer.C:
+		case <-kill:
+		}
+	}
+	g.signal(syscall.SIGKILL)
+	<-g.done
+}
+
+func (g *group) signal(sig syscall.Signal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.over {
+		// The one error left is that nobody is there any more.
+		_ = syscall.Kill(-g.leader, sig)
+	}
+}
+
+// sweep kills who is left of the group, for good.
+func (g *group) sweep() {
+	g.signal(syscall.SIGKILL)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.over = true
+}
