@@ -39,6 +39,7 @@ func layers() []layer {
 		{dir: "sim", may: []string{"..."}},
 		{dir: "internal/archtest"},
 		{dir: "internal/process"},
+		{dir: "internal/sandbox", may: []string{"internal/process"}},
 	}, siblings()...)
 }
 
@@ -47,7 +48,7 @@ func siblings() []layer {
 	for _, c := range contracts() {
 		l := layer{dir: c, may: []string{"kernel"}}
 		if c == "tool" || c == "policy" {
-			l.parts = []string{"internal/process"}
+			l.parts = []string{"internal/process", "internal/sandbox"}
 		}
 		out = append(out, l)
 	}

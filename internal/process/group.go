@@ -29,25 +29,44 @@ type group struct {
 func (c Command) launch(cmd *exec.Cmd) (*group, error) {
 	g := &group{done: make(chan struct{})}
 	started := make(chan error, 1)
-	go func() {
-		// Linux takes the end of the thread that started a program for the end
-		// of its host, so this thread stays until the program has ended.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		g.begun = time.Now()
-		err := c.start(cmd)
-		if err == nil {
-			g.leader = cmd.Process.Pid
-		}
-		started <- err
-		if err != nil {
-			return
-		}
-		g.reap(cmd)
-		g.state, g.elapsed = cmd.ProcessState, time.Since(g.begun)
-		close(g.done)
-	}()
+	go c.drive(cmd, g, started)
 	return g, <-started
+}
+
+// drive starts and reaps on one thread. Linux takes the end of the thread that
+// started a program for the end of its host, so this thread stays until the
+// program has ended. One whose rights were changed is never used again: it ends
+// with this goroutine, which leaves it locked.
+func (c Command) drive(cmd *exec.Cmd, g *group, started chan<- error) {
+	runtime.LockOSThread()
+	if c.Thread == nil {
+		defer runtime.UnlockOSThread()
+	} else if isMainThread() {
+		// The main thread cannot end, so it is kept from the goroutine that takes
+		// over until that has another one.
+		elsewhere := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(elsewhere)
+			c.drive(cmd, g, started)
+		}()
+		<-elsewhere
+		runtime.UnlockOSThread()
+		return
+	}
+	g.begun = time.Now()
+	err := c.start(cmd)
+	if err == nil {
+		g.leader = cmd.Process.Pid
+		err = c.limit(g)
+	}
+	started <- err
+	if g.leader == 0 {
+		return
+	}
+	g.reap(cmd)
+	g.state, g.elapsed = cmd.ProcessState, time.Since(g.begun)
+	close(g.done)
 }
 
 func (c Command) start(cmd *exec.Cmd) error {
@@ -55,8 +74,26 @@ func (c Command) start(cmd *exec.Cmd) error {
 	case <-c.Kill:
 		return os.ErrClosed
 	default:
-		return cmd.Start()
 	}
+	if c.Thread != nil {
+		if err := c.Thread(); err != nil {
+			return err
+		}
+	}
+	return cmd.Start()
+}
+
+// limit sets the limits of a program that was started but has not begun, and
+// lets it begin. Where that fails it never does.
+func (c Command) limit(g *group) error {
+	if len(c.Limits) == 0 {
+		return nil
+	}
+	err := release(g.leader, c.Limits)
+	if err != nil {
+		g.signal(syscall.SIGKILL)
+	}
+	return err
 }
 
 // result is that of a group that is done.

@@ -8,10 +8,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes put a program into a group of its own, and let it die with its
-// host.
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+// attributes put a program into a session and group of its own, let it die with
+// its host, and make a held one wait before its first instruction.
+func attributes(held bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Ptrace: held}
+}
+
+func isMainThread() bool { return unix.Gettid() == unix.Getpid() }
+
+// release limits a program that is held before its first instruction, and lets
+// it go. It must be called by the thread that started it.
+func release(pid int, limits map[int]uint64) error {
+	if err := await(pid, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT); err != nil {
+		return err
+	}
+	for resource, most := range limits {
+		var now unix.Rlimit
+		if err := unix.Prlimit(pid, resource, nil, &now); err != nil {
+			return err
+		}
+		most = min(most, now.Max)
+		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil); err != nil {
+			return err
+		}
+	}
+	return syscall.PtraceDetach(pid)
 }
 
 // reap waits for the leader and ends the group before the leader's number,
@@ -19,12 +40,16 @@ func attributes() *syscall.SysProcAttr {
 // program is in its ProcessState; that some output was lost to the drain is no
 // failure.
 func (g *group) reap(cmd *exec.Cmd) {
-	for {
-		err := unix.Waitid(unix.P_PID, g.leader, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
+	_ = await(g.leader, unix.WEXITED|unix.WNOWAIT) // else Wait waits
 	g.sweep()
 	_ = cmd.Wait()
+}
+
+func await(pid, options int) error {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, options, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }

@@ -2,8 +2,8 @@
 
 // Package process starts programs for the tools, hooks and servers of an agent.
 //
-// A program is started by its argument vector, without a shell, in a process
-// group of its own, and sees the environment that it is given and no other:
+// A program is started by its argument vector, without a shell, in a session and
+// process group of its own, without a terminal, and sees the environment that it is given and no other:
 // [Environment] makes a short one. When it ends, by itself or not, what is left
 // of its group is killed. A process that has left the group on purpose (setsid)
 // escapes that, but holds nobody up by the pipes that it keeps open. On Linux a
@@ -46,6 +46,19 @@ type Command struct {
 	// Kill, once closed, lets nothing start any more, and makes Run kill the
 	// group at once, also during the grace. nil: never.
 	Kill <-chan struct{}
+
+	// Files are 3, 4 and so on in the program. They stay the caller's to close.
+	Files []*os.File
+	// Thread, if there is one, is called on the thread that is about to start
+	// the program, which inherits what that does to the thread's own rights. The
+	// thread does nothing else, and ends with the program. An error of it is
+	// that of the start.
+	Thread func() error
+	// Limits are resource limits (RLIMIT_…) that hold from the program's first
+	// instruction on, for it and for each of its children. Where the host's own
+	// hard limit is lower, that one stays. Linux alone has them: elsewhere one
+	// is an error that is errors.ErrUnsupported. The system must permit ptrace.
+	Limits map[int]uint64
 }
 
 // Ending says who ended a program.
@@ -108,7 +121,8 @@ func (c Command) command() *exec.Cmd {
 	if cmd.Env == nil {
 		cmd.Env = []string{} // nil would mean all of the host's
 	}
-	cmd.SysProcAttr = attributes()
+	cmd.ExtraFiles = c.Files
+	cmd.SysProcAttr = attributes(len(c.Limits) > 0)
 	cmd.WaitDelay = Drain
 	return cmd
 }

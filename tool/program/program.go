@@ -8,10 +8,9 @@
 //
 // A program runs in a process group of its own with a short environment (PATH,
 // HOME, LANG, LC_ALL, TMPDIR and TZ, as far as the host has them), without
-// standard input, and with bounded output. When it ends, by itself, by its
+// standard input, without a terminal, and with bounded output. When it ends, by itself, by its
 // time or by an interruption, its whole group ends with it. A process that
-// leaves the group on purpose (setsid) escapes that; confining it is a
-// sandbox's task. On Linux the program also dies with its host, however that
+// leaves the group on purpose (setsid) escapes that, but no [Sandbox]. On Linux the program also dies with its host, however that
 // ends; what it started before does not.
 package program
 
@@ -29,6 +28,7 @@ import (
 	"time"
 
 	"github.com/holdfast-run/holdfast/internal/process"
+	"github.com/holdfast-run/holdfast/internal/sandbox"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/tool"
 )
@@ -69,8 +69,16 @@ type Config struct {
 	// MaxOutput bounds what is told of standard output and of standard error
 	// each: 256 B – 128 KiB, head and tail. 0: 8 KiB.
 	MaxOutput int
-	// Grace is the time from SIGTERM to SIGKILL, at most 1 s. 0: 500 ms.
+	// Grace is the time from SIGTERM to SIGKILL, at most 1 s. 0: 500 ms. Under
+	// bubblewrap there is none.
 	Grace time.Duration
+	// Sandbox confines the programs that have none of their own; nil: they have
+	// the rights of the host.
+	Sandbox *Sandbox
+	// Protect are absolute paths that no sandbox lets a program reach, such as
+	// the host's own files in Dir. Bubblewrap alone can keep back what lies in
+	// Dir; a result under Landlock says where that was not so.
+	Protect []string
 }
 
 // Entry is one program.
@@ -78,6 +86,7 @@ type Entry struct {
 	Argv    []string           // the program and its first arguments
 	Effect  kernel.EffectClass // read, idempotent or once; empty: once
 	Timeout time.Duration      // at most 12 h; 0: 10 s
+	Sandbox *Sandbox           // nil: that of the Config
 }
 
 // New returns the tool run_program{program, args?}, or CONFIGURATION. It is a
@@ -95,6 +104,7 @@ func New(c Config) (tool.Tool, error) {
 		return nil, configuration("the programs have no schema: " + err.Error())
 	}
 	p := &programs{config: c, env: process.Environment(nil), closed: make(chan struct{})}
+	p.machine = sync.OnceValue(func() *sandbox.Machine { return sandbox.Look(context.Background()) })
 	t, err := tool.Func(tool.Spec{
 		Name:         Name,
 		Description:  description,
@@ -140,7 +150,13 @@ func (c Config) complete() (Config, error) {
 	case c.Grace < 0 || c.Grace > maxGrace:
 		return c, configuration("the grace of programs must be positive and at most 1s")
 	}
+	if err := c.Sandbox.check(); err != nil {
+		return c, err
+	}
 	for name, e := range c.Programs {
+		if e.Sandbox == nil {
+			e.Sandbox = c.Sandbox
+		}
 		if c.Programs[name], err = e.complete(name); err != nil {
 			return c, err
 		}
@@ -171,7 +187,7 @@ func (e Entry) complete(name string) (Entry, error) {
 	case e.Timeout < 0 || e.Timeout > maxTimeout:
 		return refuse("the timeout must be positive and at most 12h")
 	}
-	return e, nil
+	return e, e.Sandbox.check()
 }
 
 func legalName(name string) bool {
@@ -233,6 +249,8 @@ type programs struct {
 	env    []string
 	close  sync.Once
 	closed chan struct{}
+	// machine says what can be had here. It is asked for once.
+	machine func() *sandbox.Machine
 }
 
 // Close ends what runs and the tool.
@@ -269,14 +287,14 @@ func (p *programs) run(ctx context.Context, _ tool.Call, in arguments) (tool.Res
 	}
 	own, cancel := context.WithTimeout(ctx, entry.Timeout)
 	defer cancel()
-	x, err := process.Command{
+	x, held, err := p.start(own, entry, process.Command{
 		Argv: slices.Concat(entry.Argv, in.Args), Dir: p.config.Dir, Env: p.env,
 		MaxOutput: p.config.MaxOutput, Grace: p.config.Grace, Kill: p.closed,
-	}.Run(own)
+	})
 	if err != nil {
 		return tool.Result{}, explainStart(in.Program, err)
 	}
-	return p.report(in.Program, entry, x)
+	return p.report(in.Program, entry, x, held)
 }
 
 func invalid(msg string) error {

@@ -55,6 +55,7 @@ type report struct {
 	Omitted     int64 `json:"omitted_bytes"`
 	TimedOut    bool  `json:"timed_out"`
 	Interrupted bool
+	Sandbox     string
 	Note        string
 	Elapsed     *int64 `json:"elapsed_ms"`
 }

@@ -28,6 +28,7 @@ type report struct {
 	Omitted     int64  `json:"omitted_bytes"` // of both
 	TimedOut    bool   `json:"timed_out"`
 	Interrupted bool   `json:"interrupted,omitempty"`
+	Sandbox     string `json:"sandbox,omitempty"` // what held; empty: none was configured
 	Note        string `json:"note,omitempty"`
 }
 
@@ -63,10 +64,11 @@ func (p *programs) factsOf(r report, x *process.Result) (json.RawMessage, error)
 // report turns a run into a result. A program that ended by itself is a
 // result, whatever its exit code says, and its effect counts as landed. One
 // that was ended is an error that proves nothing.
-func (p *programs) report(name string, entry Entry, x process.Result) (tool.Result, error) {
+func (p *programs) report(name string, entry Entry, x process.Result, held string) (tool.Result, error) {
 	r := report{
 		Program: name, ExitCode: x.ExitCode, Signal: x.Signal,
 		TimedOut: x.Ended == process.ByTime, Interrupted: x.Ended == process.ByCaller,
+		Sandbox: held,
 	}
 	r.print(&x, p.config.MaxOutput, tool.Clean)
 
@@ -103,6 +105,9 @@ func (p *programs) report(name string, entry Entry, x process.Result) (tool.Resu
 
 // explainStart is the failure of a program that never ran.
 func explainStart(name string, err error) error {
+	if less := explainLess(name, err); less != nil {
+		return less
+	}
 	e := &tool.Error{
 		Code:        kernel.CodeConfiguration,
 		Disposition: kernel.DidNotHappen,
