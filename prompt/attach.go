@@ -24,4 +24,7 @@ type AttachRequest struct {
 	Run, Session string
 	Tenant, User string
 	Turn         int
+	// Warn, where set, is told what people should know and the model need not,
+	// such as a memory that was left out.
+	Warn func(text string)
 }

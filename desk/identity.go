@@ -1,0 +1,53 @@
+package desk
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// Identity says who acts, and in whose data. It comes from the host: an
+// application makes it of its own verified login. The zero value is nobody, and
+// is refused everywhere.
+type Identity struct {
+	Tenant string
+	User   string
+	// Through is the agent's call that acts for them, as RUN/CALL, for the audit.
+	// Empty: they act themselves. It decides nothing.
+	Through string
+}
+
+// Check refuses an identity that names nobody or no tenant, as
+// INVALID_ARGUMENT: nothing is looked up for it.
+func (i Identity) Check() error {
+	if !kernel.IsName(i.Tenant) || !kernel.IsName(i.User) {
+		return invalid("an identity needs a tenant and a user")
+	}
+	return nil
+}
+
+// fixtures are people to try the desk with. They are no login: whoever can run
+// the program can name any of them.
+func fixtures() []Identity {
+	return []Identity{
+		{Tenant: "acme", User: "alice"}, {Tenant: "acme", User: "bob"}, {Tenant: "other", User: "mallory"},
+	}
+}
+
+// Fixture returns the person of that name among the fixtures: UNKNOWN_USER when
+// there is none.
+func Fixture(user string) (Identity, error) {
+	people := fixtures()
+	if i := slices.IndexFunc(people, func(p Identity) bool { return p.User == user }); i >= 0 {
+		return people[i], nil
+	}
+	names := make([]string, len(people))
+	for i, p := range people {
+		names[i] = p.User
+	}
+	return Identity{}, &kernel.Error{
+		Code: CodeUnknownUser, Message: "there is no such person among the fixtures",
+		Hint: "name one of them with --user: " + strings.Join(names, ", "),
+	}
+}

@@ -1,0 +1,147 @@
+package sqlite_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/desk/sqlite"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+func prepare(t *testing.T, f *fixture) desk.Draft {
+	t.Helper()
+	return must(f.Prepare(t.Context(), f.alice, "s", "复核", "附件待补充"))(t)
+}
+
+func tickets(t *testing.T, f *fixture) int {
+	t.Helper()
+	return len(must(f.Tickets(t.Context(), f.alice))(t))
+}
+
+// Row 46: the same content in the same session is the same draft.
+func TestPrepareAgain(t *testing.T) {
+	f := open(t)
+	first := prepare(t, f)
+	f.move(time.Minute)
+	if again := prepare(t, f); again != first {
+		t.Errorf("prepared again: %+v, first %+v", again, first)
+	}
+	other := must(f.Prepare(t.Context(), f.alice, "other", "复核", "附件待补充"))(t)
+	theirs := must(f.Prepare(t.Context(), f.bob, "s", "复核", "附件待补充"))(t)
+	if other.ID == first.ID || theirs.ID == first.ID {
+		t.Error("another session or person has the same draft")
+	}
+	if n := tickets(t, f); n != 1 {
+		t.Errorf("%d tickets", n)
+	}
+}
+
+// Row 30: a subject of 120 characters and a body of 4,000, and no more.
+func TestDraftBounds(t *testing.T) {
+	f := open(t)
+	for _, tt := range []struct {
+		subject, body int
+		ok            bool
+	}{{120, 4000, true}, {121, 1, false}, {1, 4001, false}, {0, 1, false}, {1, 0, false}} {
+		_, err := f.Prepare(t.Context(), f.alice, "s", strings.Repeat("字", tt.subject), strings.Repeat("字", tt.body))
+		if ok := err == nil; ok != tt.ok {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}
+
+// Case 36 and row 47: whose it is, what was confirmed, whether that happened,
+// whether it is late; in that order.
+func TestConfirmOrder(t *testing.T) {
+	f := open(t)
+	d := prepare(t, f)
+	_, err := f.Confirm(t.Context(), f.bob, d.ID, d.Hash)
+	wantCode(t, kernel.CodeNotFound, err)
+	_, err = f.Confirm(t.Context(), f.alice, d.ID, "another hash")
+	wantCode(t, desk.CodeStaleConfirmation, err)
+	f.move(desk.DraftTimeout) // to the instant of its expiry
+	_, err = f.Confirm(t.Context(), f.alice, d.ID, d.Hash)
+	wantCode(t, desk.CodeDraftExpired, err)
+	_, err = f.Confirm(t.Context(), f.alice, d.ID, "another hash")
+	wantCode(t, desk.CodeStaleConfirmation, err)
+	if n := tickets(t, f); n != 1 {
+		t.Errorf("%d tickets", n)
+	}
+
+	renewed := prepare(t, f)
+	if renewed.ID != d.ID || renewed.Revision != 2 || renewed.Status(f.Now()) != desk.DraftPending {
+		t.Errorf("renewed: %+v", renewed)
+	}
+	_, err = f.Confirm(t.Context(), f.alice, d.ID, d.Hash) // of the revision that expired
+	wantCode(t, desk.CodeStaleConfirmation, err)
+	c := must(f.Confirm(t.Context(), f.alice, d.ID, renewed.Hash))(t)
+	if c.Already || c.Ticket != desk.TicketID(d.ID) {
+		t.Errorf("confirmed: %+v", c)
+	}
+	f.move(2 * desk.DraftTimeout)
+	if again := must(f.Confirm(t.Context(), f.alice, d.ID, renewed.Hash))(t); !again.Already || again.Ticket != c.Ticket {
+		t.Errorf("confirmed again: %+v", again)
+	}
+	if n := tickets(t, f); n != 2 {
+		t.Errorf("%d tickets", n)
+	}
+	submitted := prepare(t, f)
+	if submitted.Status(f.Now()) != desk.DraftSubmitted {
+		t.Errorf("prepared after it was submitted: %s", submitted.Status(f.Now()))
+	}
+}
+
+// A change has to be confirmed anew, also where it says the same again.
+func TestEdit(t *testing.T) {
+	f := open(t)
+	d := prepare(t, f)
+	changed := must(f.Edit(t.Context(), f.alice, d.ID, "复核", "别的内容"))(t)
+	back := must(f.Edit(t.Context(), f.alice, d.ID, d.Subject, d.Body))(t)
+	for _, hash := range []string{d.Hash, changed.Hash} {
+		_, err := f.Confirm(t.Context(), f.alice, d.ID, hash)
+		wantCode(t, desk.CodeStaleConfirmation, err)
+	}
+	_, err := f.Edit(t.Context(), f.bob, d.ID, "a", "b")
+	wantCode(t, kernel.CodeNotFound, err)
+	must(f.Confirm(t.Context(), f.alice, d.ID, back.Hash))(t)
+	_, err = f.Edit(t.Context(), f.alice, d.ID, "a", "b")
+	wantCode(t, kernel.CodeConflict, err)
+}
+
+// Case 37 and row 48: however many confirm at once, from two openings of the
+// file, one ticket comes of it and one of them made it.
+func TestConfirmAtOnce(t *testing.T) {
+	f := open(t)
+	d := prepare(t, f)
+	second := create(t, f.path, f.clock)
+	results := make([]desk.Confirmed, 16)
+	var wg sync.WaitGroup
+	for i := range results {
+		db := []*sqlite.DB{f.DB, second}[i%2]
+		wg.Go(func() {
+			var err error
+			if results[i], err = db.Confirm(t.Context(), f.alice, d.ID, d.Hash); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	made := 0
+	for _, r := range results {
+		if !r.Already {
+			made++
+		}
+		if r.Ticket != desk.TicketID(d.ID) {
+			t.Errorf("%+v", r)
+		}
+	}
+	if made != 1 {
+		t.Errorf("%d made a ticket", made)
+	}
+	if n := tickets(t, f); n != 2 {
+		t.Errorf("%d tickets", n)
+	}
+}

@@ -1,0 +1,80 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/desk/sqlite"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// clock is a time that stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock { return &clock{now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+type fixture struct {
+	*sqlite.DB
+	*clock
+	path                string
+	alice, bob, mallory desk.Identity
+}
+
+func open(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{clock: newClock(), path: filepath.Join(t.TempDir(), "desk.db")}
+	f.DB = create(t, f.path, f.clock)
+	for user, who := range map[string]*desk.Identity{"alice": &f.alice, "bob": &f.bob, "mallory": &f.mallory} {
+		*who = must(desk.Fixture(user))(t)
+	}
+	return f
+}
+
+func create(t *testing.T, path string, c *clock) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Create(t.Context(), path, sqlite.Options{Now: c.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func wantCode(t *testing.T, want kernel.Code, err error) {
+	t.Helper()
+	if got := kernel.CodeOf(err); got != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,128 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// Visible are the versions that a person may be shown, of the policies of their tenant:
+// for each id the one in force at an instant, where they are among its viewers. Its
+// arguments are tenant, instant and user. It filters before anything else looks
+// at a row.
+const Visible = `SELECT p.number FROM policies p
+	WHERE p.tenant = ?1 AND p.number = (
+		SELECT f.number FROM policies f WHERE f.tenant = p.tenant AND f.id = p.id AND f.valid_from <= ?2
+		ORDER BY f.valid_from DESC, f.number DESC LIMIT 1)
+	AND (p.restricted = 0 OR EXISTS (SELECT 1 FROM viewers v WHERE v.policy = p.number AND v.user = ?3))`
+
+const policyColumns = `p.id, p.version, p.title, p.body, p.valid_from, p.source, p.imported,
+	(SELECT coalesce(group_concat(user, char(10)), '') FROM viewers WHERE policy = p.number)`
+
+func readPolicy(row scanner) (p desk.Policy, err error) {
+	var from, imported int64
+	var viewers string
+	err = row.Scan(&p.ID, &p.Version, &p.Title, &p.Body, &from, &p.Source, &imported, &viewers)
+	p.ValidFrom, p.Imported = instant(from), instant(imported)
+	if viewers != "" {
+		p.Viewers = strings.Split(viewers, "\n")
+	}
+	return p, err
+}
+
+// Policy returns the version in force. See [desk.PolicyService].
+func (d *DB) Policy(ctx context.Context, who desk.Identity, id string) (p desk.Policy, err error) {
+	if id, err = desk.Text(id, "the policy's id", desk.MaxPolicyID); err != nil {
+		return p, err
+	}
+	err = d.seen(ctx, who, "policy.read", func(tx *tx) (string, error) {
+		p, err = only(tx, desk.NotFound("policy"), readPolicy,
+			`SELECT `+policyColumns+` FROM policies p WHERE p.number IN (`+Visible+`) AND p.id = ?4`, who.Tenant, stamp(tx.now), who.User, id)
+		return id, err
+	})
+	return p, err
+}
+
+// Policies returns what a person may see. See [desk.PolicyService].
+func (d *DB) Policies(ctx context.Context, who desk.Identity) (all []desk.Policy, err error) {
+	err = d.seen(ctx, who, "policy.list", func(tx *tx) (string, error) {
+		all, err = collect(tx, readPolicy, `SELECT `+policyColumns+` FROM policies p WHERE p.number IN (`+Visible+`) ORDER BY p.id`,
+			who.Tenant, stamp(tx.now), who.User)
+		for i := range all {
+			all[i].Body = ""
+		}
+		return "", err
+	})
+	return all, err
+}
+
+// FindPolicies looks for the query as one piece of text in ids, titles and
+// bodies, upper and lower case of ASCII alike. See [desk.PolicyFinder].
+func (d *DB) FindPolicies(ctx context.Context, who desk.Identity, query string) (found []desk.Policy, err error) {
+	if query, err = desk.Text(query, "the query", desk.MaxQuery); err != nil {
+		return nil, err
+	}
+	literal := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(query) + "%"
+	err = d.seen(ctx, who, "policy.search", func(tx *tx) (string, error) {
+		found, err = collect(tx, readPolicy, `SELECT `+policyColumns+` FROM policies p WHERE p.number IN (`+Visible+`)
+			AND (p.id LIKE ?4 ESCAPE '\' OR p.title LIKE ?4 ESCAPE '\' OR p.body LIKE ?4 ESCAPE '\')
+			ORDER BY p.id LIMIT ?5`, who.Tenant, stamp(tx.now), who.User, literal, desk.MaxFound)
+		return idsOf(found), err
+	})
+	return found, err
+}
+
+func idsOf(policies []desk.Policy) string {
+	ids := make([]string, len(policies))
+	for i := range policies {
+		ids[i] = policies[i].ID
+	}
+	return strings.Join(ids, " ")
+}
+
+// PutPolicy keeps a version. See [desk.PolicyService].
+func (d *DB) PutPolicy(ctx context.Context, tenant string, p desk.Policy) (changed bool, err error) {
+	if err := p.Check(tenant); err != nil {
+		return false, err
+	}
+	err = d.write(ctx, func(tx *tx) error {
+		changed, err = tx.putPolicy(tenant, p)
+		return err
+	})
+	return changed && err == nil, err
+}
+
+func (tx *tx) putPolicy(tenant string, p desk.Policy) (changed bool, err error) {
+	hash := p.Hash()
+	var stored string
+	switch stored, err = only(tx, nil, readString, `SELECT hash FROM policies WHERE tenant = ? AND id = ? AND version = ?`, tenant, p.ID, p.Version); {
+	case err != nil || stored == hash:
+		return false, err
+	case stored != "":
+		return false, &kernel.Error{
+			Code: kernel.CodeConflict, Message: fmt.Sprintf("version %s of policy %s says something else already", p.Version, p.ID),
+			Hint: "a version that was imported does not change: give the change a version of its own",
+		}
+	}
+	added, err := tx.ExecContext(tx.ctx, `INSERT INTO policies (tenant, id, version, title, body, valid_from, source, hash, imported, restricted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		tenant, p.ID, p.Version, p.Title, p.Body, stamp(p.ValidFrom), p.Source, hash, stamp(tx.now), len(p.Viewers) > 0)
+	if err != nil {
+		return false, err
+	}
+	number, err := added.LastInsertId()
+	if err != nil {
+		return false, err
+	}
+	for _, user := range slices.Compact(slices.Sorted(slices.Values(p.Viewers))) {
+		if _, err := tx.ExecContext(tx.ctx, `INSERT INTO viewers (policy, user) VALUES (?, ?)`, number, user); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func readString(row scanner) (s string, err error) { return s, row.Scan(&s) }

@@ -1,0 +1,45 @@
+package sqlite
+
+import (
+	"time"
+
+	"github.com/holdfast-run/holdfast/desk"
+)
+
+// seed adds the fixtures that are missing: tickets and policies of companies
+// that do not exist. What is there is left as it is.
+func (tx *tx) seed() error {
+	alice, bob := desk.Identity{Tenant: "acme", User: "alice"}, desk.Identity{Tenant: "acme", User: "bob"}
+	mallory := desk.Identity{Tenant: "other", User: "mallory"}
+	for _, t := range []struct {
+		who    desk.Identity
+		ticket desk.Ticket
+	}{
+		{alice, desk.Ticket{ID: "T1001", Subject: "差旅报销：待补材料", Body: "缺少出差审批单。补交之后复核。", Status: desk.NeedsInformation}},
+		{bob, desk.Ticket{ID: "T1002", Subject: "办公设备申请", Body: "等部门负责人审批。", Status: desk.Pending}},
+		{mallory, desk.Ticket{ID: "T9001", Subject: "另一租户的工单", Body: "acme 的人看不到这里。", Status: desk.Pending}},
+	} {
+		if _, err := tx.ExecContext(tx.ctx, `INSERT OR IGNORE INTO tickets (id, tenant, user, subject, body, status, created) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			t.ticket.ID, t.who.Tenant, t.who.User, t.ticket.Subject, t.ticket.Body, t.ticket.Status, stamp(tx.now)); err != nil {
+			return err
+		}
+	}
+	for _, p := range []struct {
+		tenant string
+		policy desk.Policy
+	}{
+		{"acme", desk.Policy{ID: "P1001", Title: "差旅报销制度", Body: "差旅报销须附发票和出差审批单。材料补齐后可以申请复核。（虚构的示例，不是任何公司的制度。）"}},
+		{"acme", desk.Policy{ID: "P1002", Title: "报销附件补充说明", Body: "只给指定人员看的示例材料，不应出现在别人的结果里。", Viewers: []string{"alice"}}},
+		{"other", desk.Policy{ID: "P9001", Title: "另一租户的报销制度", Body: "另一租户的内部材料。"}},
+	} {
+		p.policy.Version, p.policy.ValidFrom = "1", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		have, err := only(tx, nil, readString, `SELECT id FROM policies WHERE tenant = ? AND id = ? LIMIT 1`, p.tenant, p.policy.ID)
+		if err == nil && have == "" {
+			_, err = tx.putPolicy(p.tenant, p.policy)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

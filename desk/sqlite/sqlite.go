@@ -1,0 +1,194 @@
+// Package sqlite keeps the desk in one SQLite file: tickets, drafts, policies
+// and the audit of who saw them.
+//
+// The file is in WAL mode with synchronous=FULL. What is written is written in
+// one transaction that takes the file's lock at its beginning, with the line of
+// the audit in it; so is what is read, since a reading leaves a line too. Methods open the
+// transaction, and the functions below them take it.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+var (
+	_ desk.TicketService = (*DB)(nil)
+	_ desk.DraftService  = (*DB)(nil)
+	_ desk.PolicyService = (*DB)(nil)
+	_ desk.PolicyFinder  = (*DB)(nil)
+	_ desk.Auditor       = (*DB)(nil)
+)
+
+// Options of Create and Open. The zero value is good.
+type Options struct {
+	Now func() time.Time // nil: the system's clock
+}
+
+// DB is an open desk. It is safe for concurrent use, by several processes too.
+// Close it after use.
+type DB struct {
+	db  *sql.DB
+	now func() time.Time
+}
+
+// Create opens the desk in the file at path and makes what is missing: the
+// file, its tables, and the fixtures to try it with. What is there stays as it is.
+// CONFIGURATION, VERSION or LOCAL_STORAGE.
+func Create(ctx context.Context, path string, o Options) (*DB, error) {
+	if path == "" {
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the desk needs a file", Hint: "name one with --db"}
+	}
+	if err := makeFile(path); err != nil {
+		return nil, fault(err)
+	}
+	d, err := connect(path, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.write(ctx, func(tx *tx) error {
+		if err := tx.migrate(); err != nil {
+			return err
+		}
+		return tx.seed()
+	}); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// Open opens the desk in the file at path: NOT_INITIALIZED where there is none,
+// VERSION for one of a newer program, LOCAL_STORAGE for anything else.
+func Open(ctx context.Context, path string, o Options) (*DB, error) {
+	if info, err := os.Stat(path); path == "" || errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil, notInitialized(path)
+	} else if err != nil {
+		return nil, fault(err)
+	}
+	d, err := connect(path, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.write(ctx, func(tx *tx) error { return tx.ready(path) }); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func notInitialized(path string) error {
+	return &kernel.Error{
+		Code: desk.CodeNotInitialized, Message: fmt.Sprintf("there is no desk in %.200q yet", path),
+		Hint: "holdfast desk --db FILE init makes one",
+	}
+}
+
+func makeFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// busy is how long a statement waits for another one's lock on the file.
+const busy = 10 * time.Second
+
+func connect(path string, o Options) (*DB, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fault(err)
+	}
+	query := url.Values{
+		"mode":    {"rw"},
+		"_txlock": {"immediate"},
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "trusted_schema(0)"},
+	}
+	uri := url.URL{Scheme: "file", Path: abs, RawQuery: query.Encode()}
+	db, err := sql.Open("sqlite", uri.String())
+	if err != nil {
+		return nil, fault(err)
+	}
+	// One connection: transactions of one process wait in a queue that is fair,
+	// and not in SQLite's busy loop.
+	db.SetMaxOpenConns(1)
+	d := &DB{db: db, now: o.Now}
+	if d.now == nil {
+		d.now = time.Now
+	}
+	return d, nil
+}
+
+// Close closes the file.
+func (d *DB) Close() error { return fault(d.db.Close()) }
+
+// tx is a transaction under way.
+type tx struct {
+	*sql.Tx
+	ctx context.Context
+	now time.Time
+}
+
+// write carries do out in a transaction that holds the file's lock.
+func (d *DB) write(ctx context.Context, do func(*tx) error) error {
+	t, err := d.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fault(err)
+	}
+	defer func() { _ = t.Rollback() }() // of one that was committed it does nothing
+	if err := do(&tx{Tx: t, ctx: ctx, now: d.now().UTC()}); err != nil {
+		return fault(err)
+	}
+	return fault(t.Commit())
+}
+
+// seen carries do out for a person, with its line in the audit: also where it
+// comes to an error that tells the person something, such as NOT_FOUND. do
+// returns the ids of what it touched.
+func (d *DB) seen(ctx context.Context, who desk.Identity, action string, do func(*tx) (object string, err error)) error {
+	if err := who.Check(); err != nil {
+		return err
+	}
+	var answer error
+	err := d.write(ctx, func(tx *tx) error {
+		object, err := do(tx)
+		var e *kernel.Error
+		if err != nil && !errors.As(err, &e) {
+			return err
+		}
+		answer = err
+		outcome := "ok"
+		if e != nil {
+			outcome = string(e.Code)
+		}
+		return tx.note(who, action, object, outcome)
+	})
+	return errors.Join(err, answer)
+}
+
+// fault is what may be shown of an error of the storage.
+func fault(err error) error {
+	if err == nil || kernel.CodeOf(err) != "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &kernel.Error{
+		Code: kernel.CodeLocalStorage, Message: "the desk's file cannot be read or written",
+		Hint: "check the path, the disk and the rights; holdfast desk init makes a desk", Err: err,
+	}
+}
+
+func stamp(t time.Time) int64       { return t.UnixNano() }
+func instant(nanos int64) time.Time { return time.Unix(0, nanos).UTC() }
