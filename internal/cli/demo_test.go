@@ -19,6 +19,7 @@ var varying = []struct {
 	{regexp.MustCompile(`eff_[0-9a-f]{32}`), "EFFECT"},
 	{regexp.MustCompile(`\d+ bytes`), "N bytes"},
 	{regexp.MustCompile(`bytes\) in [0-9.]+(µs|ms|s):`), "bytes) in T:"},
+	{regexp.MustCompile(`"sandbox":"[^"]*"`), `"sandbox":"HELD"`},
 	{regexp.MustCompile(`about \d+ tokens`), "about N tokens"},
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -37,8 +38,8 @@ func (a *app) doctorCommand() *cobra.Command {
 	var flags journalFlags
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check what a run needs: configuration, model, workspace, programs, policy, limits, journal, terminal",
-		Long:  "Doctor looks at what a run would use and starts none. It sends nothing over the network and prints no key.",
+		Short: "Check what a run needs: configuration, model, workspace, programs, policy, limits, journal, sandbox, terminal",
+		Long:  "Doctor looks at what a run would use and starts none. To find out what confines programs here it runs true(1) twice. It sends nothing over the network and prints no key.",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.doctor(cmd.Context(), flags)
@@ -96,7 +97,8 @@ func (a *app) examine(ctx context.Context, flags journalFlags) []check {
 	if path == "" {
 		path = journalBeside(c.File)
 	}
-	return append(checks, checkJournal(ctx, path), checkProtection(c, path), a.checkTerminal())
+	checks = append(checks, checkJournal(ctx, path), checkProtection(c, path))
+	return append(append(checks, checkSandbox(ctx, c, path)...), a.checkTerminal())
 }
 
 // checkProtection says what the agent's tools reach of the host's own files.
@@ -104,12 +106,7 @@ func checkProtection(c *config.Config, journal string) check {
 	if _, err := hostFiles(c, journal); err != nil {
 		return broken("protected", err)
 	}
-	out := check{Name: "protected", Status: checkOK, Detail: "the file tools reach neither the configuration nor the journal"}
-	if slices.Contains(c.Tools, config.RunProgram) {
-		out.Status, out.Detail = checkNote, out.Detail+"; programs that run_program starts can"
-		out.Hint = "allow only programs that you trust with them, or let them run as another user"
-	}
-	return out
+	return check{Name: "protected", Status: checkOK, Detail: "the file tools reach neither the configuration nor the journal"}
 }
 
 func broken(name string, err error) check {
@@ -179,12 +176,7 @@ func checkWorkspace(c *config.Config) check {
 // checkPrograms looks for each program where a run would.
 func checkPrograms(c *config.Config) []check {
 	var checks []check
-	names := make([]string, 0, len(c.Programs))
-	for name := range c.Programs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(c.Programs)) {
 		file := c.Programs[name].Argv[0]
 		if strings.ContainsRune(file, filepath.Separator) && !filepath.IsAbs(file) {
 			file = filepath.Join(c.Workspace, file)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"strconv"
 
@@ -73,5 +74,12 @@ func environStart() (int64, error) {
 
 // closeProcess keeps others of the same user from reading this process's
 // memory and environment, and keeps both out of core dumps. A program that is
-// started is open again.
-func closeProcess() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+// started is open again. What this process was itself given besides the standard
+// streams is passed on to no program.
+func closeProcess() error {
+	_ = unix.CloseRange(firstFile, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // before Linux 5.11 there is no such thing
+	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+}
+
+// firstFile is the first descriptor that is no standard stream.
+const firstFile = 3

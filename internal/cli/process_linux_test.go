@@ -30,7 +30,7 @@ func spy(t *testing.T) (dir string, server *stub.Server) {
 		"holdfast.yaml": `
 model: {provider: openai, name: m}
 tools: [run_program]
-programs: {spy: [sh, -c, 'tr "\0" "\n" < /proc/$PPID/environ; echo looked']}
+programs: {spy: {argv: [sh, -c, 'tr "\0" "\n" < /proc/$PPID/environ; echo looked'], sandbox: {enabled: false}}}
 policy: [{allow: run_program}]
 `}), server
 }

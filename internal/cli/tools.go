@@ -23,7 +23,7 @@ func buildTools(c *config.Config, protected ...string) (set *tool.Set, release f
 	if err != nil {
 		return nil, nil, err
 	}
-	available, err := availableTools(c, w)
+	available, err := availableTools(c, w, protected)
 	release = func() {
 		if runs, ok := available[config.RunProgram].(io.Closer); ok {
 			_ = runs.Close() // never fails
@@ -48,10 +48,10 @@ func buildTools(c *config.Config, protected ...string) (set *tool.Set, release f
 	return set, release, nil
 }
 
-func availableTools(c *config.Config, w *files.Workspace) (map[string]tool.Tool, error) {
+func availableTools(c *config.Config, w *files.Workspace, protected []string) (map[string]tool.Tool, error) {
 	all := append(w.Tools(), multiply.New())
 	if len(c.Programs) > 0 {
-		run, err := program.New(program.Config{Programs: programs(c), MaxOutput: config.MaxStdout, Dir: c.Workspace})
+		run, err := newPrograms(c, protected)
 		if err != nil {
 			return nil, err
 		}
@@ -64,10 +64,14 @@ func availableTools(c *config.Config, w *files.Workspace) (map[string]tool.Tool,
 	return available, nil
 }
 
+func newPrograms(c *config.Config, protected []string) (tool.Tool, error) {
+	return program.New(program.Config{Programs: programs(c), MaxOutput: config.MaxStdout, Dir: c.Workspace, Protect: protected})
+}
+
 func programs(c *config.Config) map[string]program.Entry {
 	entries := make(map[string]program.Entry, len(c.Programs))
 	for name, p := range c.Programs {
-		entries[name] = program.Entry{Argv: p.Argv, Effect: p.Effect, Timeout: p.Timeout}
+		entries[name] = program.Entry{Argv: p.Argv, Effect: p.Effect, Timeout: p.Timeout, Sandbox: buildSandbox(c, p)}
 	}
 	return entries
 }

@@ -14,6 +14,7 @@ import (
 // group is the process group of a program, which its leader's exit ends.
 type group struct {
 	leader int
+	spared bool // asked to end by its own children's end alone
 	begun  time.Time
 	done   chan struct{} // closed once the leader was reaped, and the rest killed
 
@@ -27,7 +28,7 @@ type group struct {
 
 // launch starts cmd as the leader of a group and reaps it once it ends.
 func (c Command) launch(cmd *exec.Cmd) (*group, error) {
-	g := &group{done: make(chan struct{})}
+	g := &group{done: make(chan struct{}), spared: c.Wrapper}
 	started := make(chan error, 1)
 	go c.drive(cmd, g, started)
 	return g, <-started
@@ -107,7 +108,7 @@ func (g *group) result(ended Ending) Result {
 // it.
 func (g *group) end(grace time.Duration, kill <-chan struct{}) {
 	if grace > 0 {
-		g.signal(syscall.SIGTERM)
+		g.ask()
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {
@@ -119,6 +120,19 @@ func (g *group) end(grace time.Duration, kill <-chan struct{}) {
 	}
 	g.signal(syscall.SIGKILL)
 	<-g.done
+}
+
+// ask sends SIGTERM.
+func (g *group) ask() {
+	if !g.spared {
+		g.signal(syscall.SIGTERM)
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.over {
+		askOthers(g.leader)
+	}
 }
 
 func (g *group) signal(sig syscall.Signal) {

@@ -14,6 +14,8 @@ func isMainThread() bool { return false }
 
 func release(int, map[int]uint64) error { return errors.ErrUnsupported }
 
+func askOthers(leader int) { _ = syscall.Kill(-leader, syscall.SIGTERM) }
+
 // reap waits for the leader and ends the group. The system has no way to wait
 // without freeing the leader's number; while others of the group live it stays
 // theirs. What Wait reports of the program is in its ProcessState; that some

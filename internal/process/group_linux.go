@@ -2,7 +2,9 @@ package process
 
 import (
 	"errors"
+	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -33,6 +35,24 @@ func release(pid int, limits map[int]uint64) error {
 		}
 	}
 	return syscall.PtraceDetach(pid)
+}
+
+// askOthers sends SIGTERM to those of a group that do not lead it. Who joins it
+// meanwhile is not asked, and has the grace to end by itself.
+func askOthers(leader int) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == leader {
+			continue
+		}
+		if group, err := unix.Getpgid(pid); err == nil && group == leader {
+			_ = unix.Kill(pid, unix.SIGTERM) // it may have ended
+		}
+	}
 }
 
 // reap waits for the leader and ends the group before the leader's number,

@@ -54,6 +54,10 @@ type Command struct {
 	// thread does nothing else, and ends with the program. An error of it is
 	// that of the start.
 	Thread func() error
+	// Wrapper says that Argv[0] stands around the program and that SIGTERM would
+	// end it before that: only the others of the group are asked to end. It is
+	// for Linux; elsewhere it does nothing.
+	Wrapper bool
 	// Limits are resource limits (RLIMIT_…) that hold from the program's first
 	// instruction on, for it and for each of its children. Where the host's own
 	// hard limit is lower, that one stays. Linux alone has them: elsewhere one

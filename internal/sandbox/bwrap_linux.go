@@ -33,9 +33,10 @@ func (m *Machine) bubblewrap(p Plan, r *reach, out *Confined) error {
 	out.status = status
 	out.release = append(out.release, status.close)
 	out.Files = []*os.File{status.theirs}
-	out.Env = setEnv(setEnv(out.Env, "TMPDIR", boxTmp), "HOME", boxHome)
-	args := append(slices.Concat([]string{m.bwrap, "--json-status-fd", strconv.Itoa(statusFile)}, box(p, r)), "--chdir", out.Dir, "--", r.program)
-	out.Argv = append(args, out.Argv[1:]...)
+	out.Env = setEnv(setEnv(out.Env, "TMPDIR", boxTmp), "HOME", r.home())
+	args := slices.Concat([]string{m.bwrap, "--json-status-fd", strconv.Itoa(statusFile)}, box(p, r, out))
+	out.Argv = slices.Concat(args, []string{"--chdir", out.Dir, "--", r.program}, out.Argv[1:])
+	out.Wrapper = true
 	out.Held = heldByBubblewrap(p)
 	return nil
 }
@@ -48,9 +49,9 @@ func heldByBubblewrap(p Plan) string {
 }
 
 // box are the arguments that make the place for the program.
-func box(p Plan, r *reach) []string {
+func box(p Plan, r *reach, out *Confined) []string {
 	args := []string{
-		"--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--cap-drop", "ALL",
 	}
 	if os.Geteuid() == 0 {
@@ -61,15 +62,14 @@ func box(p Plan, r *reach) []string {
 		args = append(args, "--unshare-net")
 	}
 	for _, path := range r.system {
-		args = append(args, show(path)...)
+		args = append(args, r.show(path, out)...)
 	}
-	args = append(args, "--proc", "/proc", "--dev", "/dev", "--tmpfs", boxTmp, "--dir", boxHome)
-	for _, path := range r.read {
-		args = append(args, "--ro-bind", resolved(path), path)
+	wide, narrow := r.mounts()
+	args = append(append(args, wide...), "--proc", "/proc", "--dev", "/dev")
+	if !covers(r.write, boxTmp) {
+		args = append(args, "--tmpfs", boxTmp, "--dir", boxHome)
 	}
-	for _, path := range slices.Backward(r.write) {
-		args = append(args, "--bind", path, path)
-	}
+	args = append(args, narrow...)
 	for _, path := range hidden(r) {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			args = append(args, "--tmpfs", path, "--remount-ro", path)
@@ -77,27 +77,65 @@ func box(p Plan, r *reach) []string {
 			args = append(args, "--ro-bind", os.DevNull, path)
 		}
 	}
-	return append(args, "--remount-ro", "/")
+	if !covers(r.write, "/") {
+		args = append(args, "--remount-ro", "/")
+	}
+	return args
 }
 
-// show has a system path in its place: a link stays one.
-func show(path string) []string {
-	if target, err := os.Readlink(path); err == nil && filepath.Dir(path) == "/" {
+// home is a folder in memory, unless the program may change all temporary files.
+func (r *reach) home() string {
+	if covers(r.write, boxTmp) {
+		return boxTmp
+	}
+	return boxHome
+}
+
+// mounts are the paths of the plan, what holds others before them: wide are
+// those that hold the places which bubblewrap makes anew.
+func (r *reach) mounts() (wide, narrow []string) {
+	for _, group := range []struct {
+		how   string
+		paths []string
+	}{{"--ro-bind-try", r.read}, {"--bind", r.write}} {
+		for _, path := range slices.Sorted(slices.Values(group.paths)) {
+			mount := []string{group.how, resolved(path), path}
+			if within(boxTmp, path) || within("/proc", path) || within("/dev", path) {
+				wide = append(wide, mount...)
+			} else {
+				narrow = append(narrow, mount...)
+			}
+		}
+	}
+	return wide, narrow
+}
+
+// maxCopied bounds a file that is copied, in bytes.
+const maxCopied = 128 << 10
+
+// show has a system path in its place. A mount costs a fifth of a millisecond,
+// so a link to another such path stays a link, and a small file becomes a copy.
+func (r *reach) show(path string, out *Confined) []string {
+	target := resolved(path)
+	if target != path && covers(r.system, target) {
 		return []string{"--symlink", target, path}
 	}
-	return []string{"--ro-bind", resolved(path), path}
+	if info, err := os.Stat(target); err == nil && info.Mode().IsRegular() && info.Size() <= maxCopied {
+		if file, err := os.Open(target); err == nil {
+			out.release = append(out.release, func() { _ = file.Close() })
+			out.Files = append(out.Files, file)
+			return []string{"--file", strconv.Itoa(statusFile + len(out.Files) - 1), path}
+		}
+	}
+	return []string{"--ro-bind-try", target, path}
 }
 
 // hidden are the protected paths that are in reach, those in another one left
 // out.
 func hidden(r *reach) []string {
-	var found []string
-	for _, path := range slices.Sorted(slices.Values(r.protect)) {
-		if covers(slices.Concat(r.system, r.read, r.write), path) && !covers(found, path) {
-			found = append(found, path)
-		}
-	}
-	return found
+	return slices.DeleteFunc(outermost(r.protect), func(path string) bool {
+		return !covers(slices.Concat(r.system, r.read, r.write), path)
+	})
 }
 
 // lookBubblewrap tries whether bwrap does its work here: that needs user

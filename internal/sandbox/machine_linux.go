@@ -30,7 +30,7 @@ func Look(ctx context.Context) *Machine {
 		}
 		return nil
 	}
-	m := &Machine{}
+	m := &Machine{system: systemPaths()}
 	m.lookLandlock()
 	err := try(process.Command{
 		Argv: []string{"true"}, Env: process.Environment(nil), MaxOutput: 1 << 10, Limits: map[int]uint64{unix.RLIMIT_CORE: 0},

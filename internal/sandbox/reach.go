@@ -27,11 +27,10 @@ type reach struct {
 // holds secrets.
 func systemPaths() []string {
 	etc := []string{
-		"alternatives", "ca-certificates", "ca-certificates.conf", "debian_version", "default/locale", "fonts", "gai.conf", "gitconfig", "group",
-		"host.conf", "hostname", "hosts", "inputrc", "java-*", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "locale.alias",
-		"locale.conf", "lsb-release", "magic", "mime.types", "nsswitch.conf", "openssl", "os-release", "passwd", "perl", "php",
-		"pki/ca-trust", "pki/tls/certs", "pki/tls/cert.pem", "pki/tls/openssl.cnf", "protocols", "python*", "R", "resolv.conf", "rpc",
-		"services", "shells", "ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf", "static", "terminfo", "timezone", "xdg",
+		"alternatives", "fonts", "gai.conf", "gitconfig", "group", "hosts", "java-*", "ld.so.cache", "ld.so.conf", "ld.so.conf.d",
+		"localtime", "locale.alias", "locale.conf", "mime.types", "nsswitch.conf", "os-release", "passwd", "perl", "php",
+		"pki/ca-trust", "pki/tls/certs", "pki/tls/cert.pem", "pki/tls/openssl.cnf", "protocols", "python*", "R", "resolv.conf",
+		"services", "ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf", "static", "terminfo", "timezone",
 	}
 	all := []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store", "/run/current-system",
@@ -54,7 +53,7 @@ func existing(paths []string) []string {
 
 // reach finds what there is of a plan. An error means that there is no such
 // program, as of exec.LookPath.
-func (p Plan) reach(c process.Command, granted []string) (*reach, error) {
+func (m *Machine) reach(p Plan, c process.Command, granted []string) (*reach, error) {
 	file := c.Argv[0]
 	if strings.ContainsRune(file, filepath.Separator) && !filepath.IsAbs(file) {
 		file = filepath.Join(c.Dir, file)
@@ -66,7 +65,7 @@ func (p Plan) reach(c process.Command, granted []string) (*reach, error) {
 	if program, err = filepath.Abs(program); err != nil {
 		return nil, err
 	}
-	r := &reach{program: program, system: systemPaths()}
+	r := &reach{program: program, system: m.system}
 	r.write = append(r.write, resolved(p.Workspace))
 	for _, path := range existing(p.Write) {
 		r.write = append(r.write, resolved(path))
@@ -87,8 +86,7 @@ func (p Plan) reach(c process.Command, granted []string) (*reach, error) {
 			r.read = append(r.read, resolved(path))
 		}
 	}
-	slices.Sort(r.read)
-	r.read = slices.Compact(r.read)
+	r.read = outermost(r.read)
 	for _, path := range r.protect {
 		r.leaks = r.leaks || covers(slices.Concat(r.system, r.read, r.write), path)
 	}
@@ -101,6 +99,17 @@ func resolved(path string) string {
 		return found
 	}
 	return path
+}
+
+// outermost leaves out what another one of paths holds.
+func outermost(paths []string) []string {
+	var kept []string
+	for _, path := range slices.Sorted(slices.Values(paths)) {
+		if !covers(kept, path) {
+			kept = append(kept, path)
+		}
+	}
+	return kept
 }
 
 func within(path, dir string) bool {

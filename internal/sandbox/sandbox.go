@@ -59,6 +59,7 @@ type Machine struct {
 	ABI     int  // of Landlock; 0: there is none
 	signals bool // Landlock can hold back signals from a thread of this process
 	bwrap   string
+	system  []string // see systemPaths
 	// NoLandlock and NoBwrap say why one is not to be had; nil: it is.
 	NoLandlock, NoBwrap error
 	NoLimits            error // why no limit can be set
@@ -96,7 +97,7 @@ func (e *LessError) Error() string {
 // program is looked up as c would be. granted are files besides that it may
 // read.
 func (m *Machine) Confine(p Plan, c process.Command, granted ...string) (*Confined, error) {
-	reach, err := p.reach(c, granted)
+	reach, err := m.reach(p, c, granted)
 	if err != nil {
 		return nil, err
 	}
@@ -161,25 +162,19 @@ func (m *Machine) less(p Plan) error {
 	return e
 }
 
-// CanHold says why a plan that requires something cannot be had here; nil: it
-// can.
-func (m *Machine) CanHold(p Plan) error {
-	if p.Require != None && p.Require != "" && m.choose(p) == None {
-		return m.less(p)
+// String says what the machine has, in words for people.
+func (m *Machine) String() string {
+	words := make([]string, 0, 3)
+	for _, part := range []struct {
+		there   string
+		missing error
+	}{{"bubblewrap", m.NoBwrap}, {"Landlock version " + strconv.Itoa(m.ABI), m.NoLandlock}, {"resource limits", m.NoLimits}} {
+		if part.missing != nil {
+			part.there = "not there: " + part.missing.Error()
+		}
+		words = append(words, part.there)
 	}
-	return nil
-}
-
-// Describe says what the plan comes to on this machine, without its limits.
-func (m *Machine) Describe(p Plan) string {
-	switch m.choose(p) {
-	case Landlock:
-		return m.heldByLandlock(p, false)
-	case Bubblewrap:
-		return heldByBubblewrap(p)
-	default:
-		return string(None)
-	}
+	return strings.Join(words, "; ")
 }
 
 // limit adds the limits and says so. A limit that cannot be set is not, and

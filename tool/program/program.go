@@ -69,8 +69,7 @@ type Config struct {
 	// MaxOutput bounds what is told of standard output and of standard error
 	// each: 256 B – 128 KiB, head and tail. 0: 8 KiB.
 	MaxOutput int
-	// Grace is the time from SIGTERM to SIGKILL, at most 1 s. 0: 500 ms. Under
-	// bubblewrap there is none.
+	// Grace is the time from SIGTERM to SIGKILL, at most 1 s. 0: 500 ms.
 	Grace time.Duration
 	// Sandbox confines the programs that have none of their own; nil: they have
 	// the rights of the host.

@@ -119,7 +119,7 @@ func TestRun(t *testing.T) {
 	c := sh(`cat input; echo "<err>" >&2`)
 	c.Dir = dir
 	o, r := execute(t.Context(), t, newTool(t, c), main)
-	want := `{"program":"main","exit_code":0,"stdout":"42\n","stderr":"<err>\n","omitted_bytes":0,"timed_out":false}`
+	want := `{"program":"main","exit_code":0,"stdout":"42\n","stderr":"<err>\n","omitted_bytes":0,"timed_out":false,"sandbox":"none"}`
 	if o.Text != want || o.IsError || o.Facts.Status != kernel.StatusOK || o.Facts.Disposition != kernel.Landed {
 		t.Errorf("%+v\nwant %s", o, want)
 	}

@@ -28,7 +28,7 @@ type report struct {
 	Omitted     int64  `json:"omitted_bytes"` // of both
 	TimedOut    bool   `json:"timed_out"`
 	Interrupted bool   `json:"interrupted,omitempty"`
-	Sandbox     string `json:"sandbox,omitempty"` // what held; empty: none was configured
+	Sandbox     string `json:"sandbox"` // what held, or none
 	Note        string `json:"note,omitempty"`
 }
 

@@ -98,14 +98,45 @@ func (p *programs) plan(s *Sandbox) sandbox.Plan {
 	}
 }
 
+// Confiner is what the tool that New returns implements.
+type Confiner interface {
+	// Confinement says what would hold a program back, as its results would, or
+	// why it would not be started. It starts nothing but what finds out what the
+	// machine has. A program that is not configured is NOT_FOUND.
+	Confinement(program string) (held string, err error)
+}
+
+var _ Confiner = (*programs)(nil)
+
+// Confinement implements Confiner.
+func (p *programs) Confinement(name string) (string, error) {
+	entry, ok := p.config.Programs[name]
+	if !ok {
+		return "", &kernel.Error{Code: kernel.CodeNotFound, Message: "there is no program " + strconv.Quote(name), Hint: "name one of the configured ones"}
+	}
+	if entry.Sandbox == nil {
+		return string(sandbox.None), nil
+	}
+	box, err := p.confine(entry, process.Command{Argv: entry.Argv, Dir: p.config.Dir, Env: p.env})
+	if err != nil {
+		return "", explainStart(name, err)
+	}
+	defer box.Close()
+	return box.Held, nil
+}
+
+func (p *programs) confine(entry Entry, c process.Command) (*sandbox.Confined, error) {
+	return p.machine().Confine(p.plan(entry.Sandbox), c, entry.Argv[1:]...)
+}
+
 // start runs a program in its sandbox, and says what held. An error means that
 // it has not begun.
 func (p *programs) start(ctx context.Context, entry Entry, c process.Command) (process.Result, string, error) {
 	if entry.Sandbox == nil {
 		r, err := c.Run(ctx)
-		return r, "", err
+		return r, string(sandbox.None), err
 	}
-	box, err := p.machine().Confine(p.plan(entry.Sandbox), c, entry.Argv[1:]...)
+	box, err := p.confine(entry, c)
 	if err != nil {
 		return process.Result{}, "", err
 	}

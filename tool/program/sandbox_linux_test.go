@@ -62,6 +62,7 @@ type box struct {
 	config  program.Config
 	outside string // a folder that is not the workspace
 	secret  string // a file in it
+	shell   tool.Tool
 }
 
 func newBox(t *testing.T, by program.Confinement) *box {
@@ -86,15 +87,32 @@ func (b *box) call(argv []string, args ...string) report {
 	b.t.Helper()
 	c := b.config
 	c.Programs = map[string]program.Entry{"main": {Argv: argv}}
+	return b.execute(newTool(b.t, c), args...)
+}
+
+// script has a shell run a script, with the secret and its folder. All of them
+// share a tool, which looks at the machine once.
+func (b *box) script(text string) report {
+	b.t.Helper()
+	if b.shell == nil {
+		c := b.config
+		c.Programs = map[string]program.Entry{"main": {Argv: []string{"sh", "-c"}}}
+		b.shell = newTool(b.t, c)
+	}
+	return b.execute(b.shell, text, "sh", b.secret, b.outside)
+}
+
+func (b *box) execute(tl tool.Tool, args ...string) report {
+	b.t.Helper()
 	call, err := json.Marshal(map[string]any{"program": "main", "args": append([]string{}, args...)})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	o, r := execute(b.t.Context(), b.t, newTool(b.t, c), string(call))
+	o, r := execute(b.t.Context(), b.t, tl, string(call))
 	if r.Program == "" {
-		b.t.Fatalf("%q: %+v", argv, o)
+		b.t.Fatalf("%q: %+v", args, o)
 	}
-	if r.Sandbox == "" || !strings.HasPrefix(r.Sandbox, string(c.Sandbox.Require)) {
+	if r.Sandbox == "" || !strings.HasPrefix(r.Sandbox, string(b.config.Sandbox.Require)) {
 		b.t.Errorf("the sandbox was %q", r.Sandbox)
 	}
 	return r
@@ -103,7 +121,7 @@ func (b *box) call(argv []string, args ...string) report {
 // denied fails unless the script fails and tells nothing of the secret.
 func (b *box) denied(script string) {
 	b.t.Helper()
-	if r := b.call([]string{"sh", "-c", script, "sh"}, b.secret, b.outside); r.ExitCode == 0 || strings.Contains(r.Stdout+r.Stderr, "sk-outside") {
+	if r := b.script(script); r.ExitCode == 0 || strings.Contains(r.Stdout+r.Stderr, "sk-outside") {
 		b.t.Errorf("%s: %+v", script, r)
 	}
 }
@@ -178,7 +196,7 @@ func TestSandboxFiles(t *testing.T) {
 		}
 		// Under bubblewrap what is not there can be made, in memory.
 		for _, script := range []string{`echo x >"$2/new"`, `mkdir "$2/new"`, `mkdir -p "$2" && echo x >"$1"`} {
-			b.call([]string{"sh", "-c", script, "sh"}, b.secret, b.outside)
+			b.script(script)
 		}
 		if left, err := os.ReadFile(b.secret); err != nil || string(left) != "sk-outside" {
 			t.Errorf("%q, %v", left, err)
@@ -435,6 +453,28 @@ func TestSandboxTimeout(t *testing.T) {
 			}
 		}()
 		w.started()
+		<-done
+		w.ended()
+	})
+}
+
+// A program has its grace under a sandbox too.
+func TestSandboxGrace(t *testing.T) {
+	confinements(t, func(t *testing.T, by program.Confinement) {
+		w := newWatch(t)
+		c := sh(`trap 'echo saved; exit 0' TERM; exec 3>` + w.path + `; echo started >&3; sleep 600 & wait`)
+		c.Grace, c.Dir, c.Sandbox = time.Second, filepath.Dir(w.path), &program.Sandbox{Require: by}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if _, r := execute(ctx, t, newTool(t, c), main); r.Stdout != "saved\n" || r.ExitCode != 0 || !r.Interrupted {
+				t.Errorf("%+v", r)
+			}
+		}()
+		w.started()
+		cancel()
 		<-done
 		w.ended()
 	})

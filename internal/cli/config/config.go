@@ -58,6 +58,7 @@ type Config struct {
 	Workspace    string // absolute, an existing directory
 	Tools        []string
 	Programs     map[string]Program
+	Sandbox      *Sandbox // of the programs; nil: nothing in it is set
 	Policy       []policy.Rule
 	Limits       kernel.Limits
 	Retry        kernel.Retry
@@ -100,6 +101,7 @@ type Program struct {
 	Argv    []string           // not empty
 	Effect  kernel.EffectClass // empty: the tool's default
 	Timeout time.Duration      // 0: the tool's default
+	Sandbox *Sandbox           // nil: that of the file
 }
 
 // Verify says which program's last result decides on the answer.

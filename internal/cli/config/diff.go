@@ -40,6 +40,7 @@ func settings(c *Config) map[string]string {
 	if s.Model.SecretQuery {
 		s.Model.SecretQuery, s.Model.BaseURL = false, s.Model.BaseURL+"?"+hidden
 	}
+	s.Sandbox = s.Sandbox.withDefaults()
 	for name, p := range s.Programs {
 		p.Effect = cmp.Or(p.Effect, kernel.Once)
 		s.Programs[name] = p

@@ -27,7 +27,7 @@ func (c *Config) decodePrograms(v value) error {
 			if !programName.MatchString(name) {
 				return v.fail("use 1–64 letters, digits, _ or -", "a program cannot be named like this")
 			}
-			p, err := decodeProgram(v)
+			p, err := c.decodeProgram(v)
 			c.Programs[name] = p
 			return err
 		}
@@ -36,7 +36,7 @@ func (c *Config) decodePrograms(v value) error {
 }
 
 // decodeProgram reads an argv, or a mapping that holds one.
-func decodeProgram(v value) (Program, error) {
+func (c *Config) decodeProgram(v value) (Program, error) {
 	var p Program
 	if v.node.Kind == yaml.SequenceNode {
 		return p, p.decodeArgv(v)
@@ -48,6 +48,7 @@ func decodeProgram(v value) (Program, error) {
 		"argv":    p.decodeArgv,
 		"effect":  into(&p.Effect, effect),
 		"timeout": into(&p.Timeout, duration(1, maxProgramTimeout)),
+		"sandbox": func(v value) error { p.Sandbox = &Sandbox{}; return c.decodeSandbox(p.Sandbox)(v) },
 	})
 	if err == nil && p.Argv == nil {
 		err = v.fail("write argv: [python3, main.py]", "argv is missing")

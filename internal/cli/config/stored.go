@@ -29,6 +29,7 @@ type stored struct {
 	Workspace    string                   `json:"workspace"`
 	Tools        []string                 `json:"tools,omitempty"`
 	Programs     map[string]storedProgram `json:"programs,omitempty"`
+	Sandbox      *storedSandbox           `json:"sandbox,omitempty"`
 	Policy       []storedRule             `json:"policy,omitempty"`
 	Limits       storedLimits             `json:"limits"`
 	Verify       *storedVerify            `json:"verify,omitempty"`
@@ -50,6 +51,7 @@ type storedProgram struct {
 	Argv    []string           `json:"argv"`
 	Effect  kernel.EffectClass `json:"effect,omitempty"`
 	Timeout span               `json:"timeout,omitempty"`
+	Sandbox *storedSandbox     `json:"sandbox,omitempty"`
 }
 
 type storedRule struct {
@@ -141,7 +143,7 @@ func (c *Config) stored() *stored {
 			Provider: m.Provider, Name: m.Name, BaseURL: withoutSecrets(m.BaseURL, m.SecretQuery), SecretQuery: m.SecretQuery,
 			Profile: m.Profile, Stream: m.Stream, MaxTokens: m.MaxTokens,
 		},
-		Instructions: c.Instructions, Tools: c.Tools,
+		Instructions: c.Instructions, Tools: c.Tools, Sandbox: storeSandbox(c.Sandbox),
 		Limits: storedLimits{
 			Turns: c.Limits.Turns, Calls: c.Limits.Calls, Deadline: span(c.Limits.Deadline), RequestTimeout: span(c.RequestTimeout),
 			Repeat: c.Limits.Repeat, Tokens: c.Limits.Tokens, Cost: c.Limits.Cost, LastTurn: c.Limits.LastTurn,
@@ -156,7 +158,7 @@ func (c *Config) stored() *stored {
 		s.Programs = make(map[string]storedProgram, len(c.Programs))
 	}
 	for name, p := range c.Programs {
-		s.Programs[name] = storedProgram{Argv: p.Argv, Effect: p.Effect, Timeout: span(p.Timeout)}
+		s.Programs[name] = storedProgram{Argv: p.Argv, Effect: p.Effect, Timeout: span(p.Timeout), Sandbox: storeSandbox(p.Sandbox)}
 	}
 	for _, r := range c.Policy {
 		s.Policy = append(s.Policy, storeRule(&r))
@@ -242,7 +244,7 @@ func (s *stored) config() (*Config, error) {
 			Provider: m.Provider, Name: m.Name, BaseURL: m.BaseURL, SecretQuery: m.SecretQuery,
 			Profile: m.Profile, Stream: m.Stream, MaxTokens: m.MaxTokens,
 		},
-		Instructions: s.Instructions, Tools: s.Tools,
+		Instructions: s.Instructions, Tools: s.Tools, Sandbox: s.Sandbox.sandbox(),
 		Limits: kernel.Limits{
 			Turns: l.Turns, Calls: l.Calls, Deadline: time.Duration(l.Deadline),
 			Repeat: l.Repeat, Tokens: l.Tokens, Cost: l.Cost, LastTurn: l.LastTurn,
@@ -255,7 +257,7 @@ func (s *stored) config() (*Config, error) {
 		c.Programs = make(map[string]Program, len(s.Programs))
 	}
 	for name, p := range s.Programs {
-		c.Programs[name] = Program{Argv: p.Argv, Effect: p.Effect, Timeout: time.Duration(p.Timeout)}
+		c.Programs[name] = Program{Argv: p.Argv, Effect: p.Effect, Timeout: time.Duration(p.Timeout), Sandbox: p.Sandbox.sandbox()}
 	}
 	for i := range s.Policy {
 		rule, err := s.Policy[i].rule()
