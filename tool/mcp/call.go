@@ -4,7 +4,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,7 +33,7 @@ func (r *remote) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	own, stop := r.server.within(ctx)
 	defer stop()
-	answer, err := l.session.CallTool(own, &sdk.CallToolParams{Name: r.original, Arguments: json.RawMessage(c.Arguments)})
+	answer, err := l.session.CallTool(own, &sdk.CallToolParams{Name: r.original, Arguments: c.Arguments})
 	if err != nil {
 		return tool.Result{}, r.failed(own, l, err)
 	}

@@ -43,7 +43,7 @@ func (s *server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 	answer, err := s.source.config.Elicit(ctx, q)
 	switch {
 	case err != nil:
-		return &sdk.ElicitResult{Action: "cancel"}, nil //nolint:nilerr // nobody has answered, which is no failure of the protocol
+		return &sdk.ElicitResult{Action: "cancel"}, nil
 	case !answer.Accept:
 		return &sdk.ElicitResult{Action: "decline"}, nil
 	}

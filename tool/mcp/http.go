@@ -75,7 +75,7 @@ func (s *server) endpoint() (sdk.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.OAuthHandler = s.stored(login, client)
+	t.OAuthHandler = s.stored(login)
 	return t, nil
 }
 
@@ -127,9 +127,7 @@ type homeward struct {
 func (h *homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme == h.home.Scheme && r.URL.Host == h.home.Host && len(h.headers) > 0 {
 		r = r.Clone(r.Context())
-		for name, values := range h.headers {
-			r.Header[name] = values
-		}
+		maps.Copy(r.Header, h.headers)
 	}
 	return h.base.RoundTrip(r)
 }
@@ -138,13 +136,12 @@ func (h *homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 func (h *homeward) CloseIdleConnections() { h.base.CloseIdleConnections() }
 
 // stored is how requests are authorised with what a login has brought.
-func (s *server) stored(login *Login, client *http.Client) *keeper {
+func (s *server) stored(login *Login) *keeper {
 	k := &keeper{server: s}
 	if login == nil || login.Token == nil {
 		return k
 	}
-	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, client)
-	k.source = &saving{server: s, login: *login, source: login.Client.TokenSource(ctx, login.Token)}
+	k.source = &saving{server: s, login: *login, source: login.Client.TokenSource(context.Background(), login.Token)}
 	return k
 }
 

@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -65,8 +64,8 @@ type Config struct {
 	// Elicit asks a person what a server wants to know during a call. It must be
 	// safe for concurrent use. nil: servers are told that nobody can be asked.
 	Elicit func(ctx context.Context, q Question) (Answer, error)
-	// Getenv finds the values of HeadersEnv when a server is connected to. nil:
-	// os.Getenv.
+	// Getenv finds the values of HeadersEnv when a server is connected to, such as
+	// os.Getenv. nil: there are none.
 	Getenv func(string) string
 	// Tokens holds what logins have brought. nil: none.
 	Tokens TokenStore
@@ -283,7 +282,7 @@ func (c *Config) complete() error {
 	c.Wait = orDefault(c.Wait, DefaultWait)
 	c.Backoff = orDefault(c.Backoff, DefaultBackoff)
 	if c.Getenv == nil {
-		c.Getenv = os.Getenv
+		c.Getenv = func(string) string { return "" }
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -5,6 +5,7 @@ package mcp
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,8 +15,11 @@ import (
 	"github.com/holdfast-run/holdfast/tool"
 )
 
-// maxDescription bounds a server's description of a tool, in bytes.
-const maxDescription = 6 << 10
+// Bounds of texts, in bytes.
+const (
+	maxDescription = 6 << 10 // a server's description of a tool
+	maxAside       = 300     // why a tool is set aside
+)
 
 // remote is a tool of a server, as one definition describes it. It never
 // changes.
@@ -74,9 +78,17 @@ func (r *remote) define(t *sdk.Tool) error {
 		Limits: tool.Limits{Timeout: limit + borderSlack, MaxResult: maxResult},
 	}
 	if _, err := tool.NewSet(r); err != nil {
-		return fmt.Errorf("it cannot be offered: %w", err)
+		return plain(oneLine(reasonOf(err), maxAside))
 	}
 	return nil
+}
+
+// reasonOf is what an error says, without its code.
+func reasonOf(err error) string {
+	if e, ok := errors.AsType[*kernel.Error](err); ok {
+		return e.Message
+	}
+	return err.Error()
 }
 
 // class is the effect class and the tier of the tool's calls. What the server

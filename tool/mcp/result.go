@@ -18,7 +18,7 @@ import (
 func (s *server) result(answer *sdk.CallToolResult) (tool.Result, error) {
 	structured, err := structuredOf(answer)
 	if err != nil {
-		return unusable("its structured content is not JSON"), nil
+		return tool.Result{}, err
 	}
 	if l := s.config.Limits; l != nil {
 		if why := l.judge(answer, structured); why != "" {

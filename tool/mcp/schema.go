@@ -79,7 +79,7 @@ func rootOf(input any) (object, error) {
 		return nil, plain("the type of its schema is no text")
 	}
 	root["type"] = "object"
-	if _, ok := root["properties"]; !ok {
+	if root["properties"] == nil {
 		root["properties"] = object{}
 	}
 	return root, nil
@@ -93,16 +93,20 @@ func decodeObject(raw []byte) (object, error) {
 	return o, err
 }
 
-// The keywords that hold schemas.
-var (
-	mapsOfSchemas  = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
-	listsOfSchemas = []string{"allOf", "anyOf", "oneOf", "prefixItems"}
-	singleSchemas  = []string{"items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"}
-)
+// The keywords that hold schemas: by name, in a list, and one alone.
+func mapsOfSchemas() []string {
+	return []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+}
+
+func listsOfSchemas() []string { return []string{"allOf", "anyOf", "oneOf", "prefixItems"} }
+
+func singleSchemas() []string {
+	return []string{"items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"}
+}
 
 // children calls visit with each schema that is right below s, and where.
 func children(s object, visit func(path string, child any) error) error {
-	for _, keyword := range mapsOfSchemas {
+	for _, keyword := range mapsOfSchemas() {
 		members, _ := s[keyword].(object)
 		for _, name := range slices.Sorted(maps.Keys(members)) {
 			if err := visit(name, members[name]); err != nil {
@@ -110,7 +114,7 @@ func children(s object, visit func(path string, child any) error) error {
 			}
 		}
 	}
-	for _, keyword := range listsOfSchemas {
+	for _, keyword := range listsOfSchemas() {
 		list, _ := s[keyword].([]any)
 		for i, item := range list {
 			if err := visit(fmt.Sprintf("%s[%d]", keyword, i), item); err != nil {
@@ -118,7 +122,7 @@ func children(s object, visit func(path string, child any) error) error {
 			}
 		}
 	}
-	for _, keyword := range singleSchemas {
+	for _, keyword := range singleSchemas() {
 		if err := visit(keyword, s[keyword]); err != nil {
 			return err
 		}
@@ -134,6 +138,11 @@ func modernise(v any) error {
 	}
 	if dialect, ok := s["$schema"].(string); ok && !knownDialect(dialect) {
 		return plain(fmt.Sprintf("its schema is of a dialect that is not known: %.100q", dialect))
+	}
+	for _, keyword := range []string{"required", "properties", "patternProperties", "$defs", "definitions", "items", "enum", "description", "title"} {
+		if v, there := s[keyword]; there && v == nil { // an empty list of some languages
+			delete(s, keyword)
+		}
 	}
 	delete(s, "$schema")
 	delete(s, "$id") // references are local: it would only move where they start from
@@ -231,7 +240,7 @@ func isOf(v any, typ string) bool {
 // simplify makes a schema that is shown acceptable to wires that know no
 // schema that is just true or false, and no list without items, in place.
 func simplify(s object) {
-	for _, keyword := range mapsOfSchemas {
+	for _, keyword := range mapsOfSchemas() {
 		members, _ := s[keyword].(object)
 		for name, member := range members {
 			switch member := member.(type) {
@@ -244,7 +253,7 @@ func simplify(s object) {
 			}
 		}
 	}
-	for _, keyword := range listsOfSchemas {
+	for _, keyword := range listsOfSchemas() {
 		list, _ := s[keyword].([]any)
 		for i, item := range list {
 			if part, ok := item.(object); ok {
@@ -254,7 +263,7 @@ func simplify(s object) {
 			}
 		}
 	}
-	for _, keyword := range singleSchemas {
+	for _, keyword := range singleSchemas() {
 		if part, ok := s[keyword].(object); ok {
 			simplify(part)
 		}
@@ -267,9 +276,11 @@ func simplify(s object) {
 func anything() object { return object{"description": "any value"} }
 
 // conditions are the keywords that wires refuse at the root of a schema.
-var conditions = []string{
-	"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "enum", "const", "$ref", "$dynamicRef",
-	"dependentRequired", "dependentSchemas", "unevaluatedProperties", "propertyNames", "minProperties", "maxProperties",
+func conditions() []string {
+	return []string{
+		"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "enum", "const", "$ref", "$dynamicRef",
+		"dependentRequired", "dependentSchemas", "unevaluatedProperties", "propertyNames", "minProperties", "maxProperties",
+	}
 }
 
 // flattenRoot replaces the conditions at the root by what they have in common:
@@ -305,7 +316,7 @@ func flattenRoot(root object) string {
 		required = append(required, common...)
 		forms = "The arguments must fit one of these forms, named by what each requires: " + strings.Join(words, " or ") + "."
 	}
-	for _, keyword := range conditions {
+	for _, keyword := range conditions() {
 		delete(root, keyword)
 	}
 	root["properties"] = properties

@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/tool"
@@ -115,29 +115,26 @@ func (s *Servers) Call(ctx context.Context, server, original string, args json.R
 		return tool.Outcome{}, err
 	}
 	binding, _ := set.Bind(r.spec.Name, r.spec.Effect)
-	return tool.Border{Until: time.Time{}}.Execute(ctx, binding, tool.Call{Arguments: args}), nil
+	return tool.Border{}.Execute(ctx, binding, tool.Call{Arguments: args}), nil
 }
 
-func (s *Servers) find(server, original string) (*remote, error) {
-	for _, one := range s.servers {
-		if one.name != server {
-			continue
-		}
-		one.mu.Lock()
-		defer one.mu.Unlock()
-		for _, r := range one.tools {
-			switch {
-			case one.state != Ready || r.original != original:
-			case r.aside != "":
-				return nil, &kernel.Error{Code: kernel.CodeUnknownTool, Message: r.label() + " is set aside: " + r.aside}
-			default:
-				return r, nil
-			}
-		}
-		if one.state != Ready {
-			return nil, &kernel.Error{Code: tool.CodeFailed, Message: "the mcp server " + server + " is not up: " + one.reason}
-		}
-		return nil, &kernel.Error{Code: kernel.CodeUnknownTool, Message: fmt.Sprintf("the mcp server %s has no tool %.80q", server, original), Hint: "see holdfast mcp tools"}
+func (s *Servers) find(name, original string) (*remote, error) {
+	i := slices.IndexFunc(s.servers, func(one *server) bool { return one.name == name })
+	if i < 0 {
+		return nil, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("no mcp server is named %.80q", name), Hint: "see holdfast mcp ls"}
 	}
-	return nil, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("no mcp server is named %.80q", server), Hint: "see holdfast mcp ls"}
+	one := s.servers[i]
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if one.state != Ready {
+		return nil, &kernel.Error{Code: tool.CodeFailed, Message: "the mcp server " + name + " is not up: " + one.reason}
+	}
+	i = slices.IndexFunc(one.tools, func(r *remote) bool { return r.original == original })
+	switch {
+	case i < 0:
+		return nil, &kernel.Error{Code: kernel.CodeUnknownTool, Message: fmt.Sprintf("the mcp server %s has no tool %.80q", name, original), Hint: "see holdfast mcp tools"}
+	case one.tools[i].aside != "":
+		return nil, &kernel.Error{Code: kernel.CodeUnknownTool, Message: one.tools[i].label() + " is set aside: " + one.tools[i].aside}
+	}
+	return one.tools[i], nil
 }

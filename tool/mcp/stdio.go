@@ -165,9 +165,9 @@ func (c *child) noise() string {
 	if c.count == 0 {
 		return ""
 	}
-	quoted := make([]string, len(c.first))
-	for i, text := range c.first {
-		quoted[i] = strconv.Quote(text)
+	quoted := make([]string, 0, maxNoise+1)
+	for _, text := range c.first {
+		quoted = append(quoted, strconv.Quote(text))
 	}
 	if more := c.count - len(c.first); more > 0 {
 		quoted = append(quoted, fmt.Sprintf("and %d more", more))
