@@ -111,6 +111,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.sayCommand(),
 		a.journalCommand(),
 		a.dbCommand(),
+		a.deskCommand(),
 		a.selfcheckCommand(),
 		a.doctorCommand(),
 		a.versionCommand(),
