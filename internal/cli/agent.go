@@ -46,6 +46,10 @@ func buildAgent(c *config.Config, journal string) (agent *engine.Agent, release 
 		RequestTimeout: c.RequestTimeout,
 		Unknown:        c.Unknown,
 	}
+	if err := attachMemory(agent, c); err != nil {
+		release()
+		return nil, nil, err
+	}
 	if v := c.Verify; v != nil {
 		agent.Verifier = verify.Program{Tool: config.RunProgram, Program: v.Program, Args: v.Args, ExitCode: v.ExitCode, Stdout: v.Stdout}
 		agent.VerifyEachTurn, agent.Continue = v.EachTurn, v.Continue

@@ -108,6 +108,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.workCommand(),
 		a.approvalsCommand(),
 		a.effectsCommand(),
+		a.memoryCommand(),
 		a.sayCommand(),
 		a.journalCommand(),
 		a.dbCommand(),

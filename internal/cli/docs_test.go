@@ -34,7 +34,7 @@ func TestDocumentedCommandLine(t *testing.T) {
 	}
 	walk((&app{stdout: &output{}}).rootCommand())
 	for _, v := range []any{report{}, tokens{}, record{}, trace{}, event{}, message{}, kernel.Call{}, head{}, waits{}, check{}, build{},
-		approval{}, approvers{}, vote{}, effect{}, resolution{}, delivered{}, worked{}, verified{}, flaw{}, checkedFile{}} {
+		approval{}, approvers{}, vote{}, effect{}, resolution{}, delivered{}, worked{}, verified{}, flaw{}, checkedFile{}, remembered{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 				known[name] = true

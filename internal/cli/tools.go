@@ -12,7 +12,7 @@ import (
 
 // toolNames are the tools that a configuration may list, sorted.
 func toolNames() []string {
-	return []string{"list_files", "multiply", "read_file", config.RunProgram, "write_file"}
+	return []string{"list_files", "multiply", config.ProposeMemory, "read_file", config.RunProgram, "write_file"}
 }
 
 // buildTools makes the tools that c lists, in that order. Those for files do
@@ -56,6 +56,11 @@ func availableTools(c *config.Config, w *files.Workspace) (map[string]tool.Tool,
 			return nil, err
 		}
 		all = append(all, run)
+	}
+	if m, err := memoryTool(c); err != nil {
+		return nil, err
+	} else if m != nil {
+		all = append(all, m)
 	}
 	available := make(map[string]tool.Tool, len(all))
 	for _, t := range all {

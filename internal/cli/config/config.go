@@ -65,6 +65,7 @@ type Config struct {
 	RequestTimeout time.Duration
 	Verify         *Verify // nil: answers stay unchecked
 	Engine         Engine
+	Memory         *Memory // nil: nothing is remembered
 	// Unknown says what a call whose outcome is unknown does to its run.
 	Unknown kernel.OnUnknown
 	// Kept says that this is what a run was started with (see FromStored), and

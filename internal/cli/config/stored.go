@@ -33,6 +33,7 @@ type stored struct {
 	Limits       storedLimits             `json:"limits"`
 	Verify       *storedVerify            `json:"verify,omitempty"`
 	Engine       storedEngine             `json:"engine"`
+	Memory       *storedMemory            `json:"memory,omitempty"`
 	Unknown      kernel.OnUnknown         `json:"unknown,omitempty"`
 }
 
@@ -119,7 +120,7 @@ func (c *Config) Stored() ([]byte, error) {
 		return nil, c.fail("no model is configured", "name a provider")
 	}
 	s := c.stored()
-	for _, path := range []string{s.File, s.Dir, s.Workspace, s.Model.Name} {
+	for _, path := range append([]string{s.File, s.Dir, s.Workspace, s.Model.Name}, s.Memory.paths()...) {
 		if !utf8.ValidString(path) {
 			return nil, c.fail(fmt.Sprintf("the path %q cannot be kept with a run: it is not valid UTF-8", path), "rename it")
 		}
@@ -148,6 +149,7 @@ func (c *Config) stored() *stored {
 			Retry: storedRetry{Attempts: c.Retry.Attempts, PerRun: c.Retry.PerRun, Wait: span(c.Retry.Wait)},
 		},
 		Verify: storeVerify(c.Verify), Engine: storedEngine{Lease: span(c.Engine.Lease)}, Unknown: c.Unknown,
+		Memory: storeMemory(c.Memory),
 	}
 	if c.File != "" && !filepath.IsAbs(c.File) {
 		s.File = filepath.Join(c.Dir, filepath.Base(c.File)) // its folder is Dir
@@ -250,6 +252,7 @@ func (s *stored) config() (*Config, error) {
 		Retry:          kernel.Retry{Attempts: l.Retry.Attempts, PerRun: l.Retry.PerRun, Wait: time.Duration(l.Retry.Wait)},
 		RequestTimeout: time.Duration(l.RequestTimeout),
 		Verify:         s.Verify.check(), Engine: Engine{Lease: time.Duration(s.Engine.Lease)}, Unknown: s.Unknown, Kept: true,
+		Memory: s.Memory.memory(),
 	}
 	if len(s.Programs) > 0 {
 		c.Programs = make(map[string]Program, len(s.Programs))
@@ -296,7 +299,7 @@ func (s *stored) check() error {
 	switch {
 	case s.Version != storedVersion:
 		return unreadableStored("it names no form", nil)
-	case relative(s.Dir), relative(s.Workspace), s.File != "" && relative(s.File):
+	case relative(s.Dir), relative(s.Workspace), s.File != "" && relative(s.File), slices.ContainsFunc(s.Memory.paths(), relative):
 		return unreadableStored("a path is not absolute", nil)
 	case !slices.Contains([]string{OpenAI, Anthropic, Script}, s.Model.Provider):
 		return unreadableStored(fmt.Sprintf("the provider %.80q is not known", s.Model.Provider), nil)
