@@ -24,7 +24,7 @@ func buildTools(c *config.Config, protected ...string) (set *tool.Set, release f
 		return nil, nil, err
 	}
 	available, err := availableTools(c, w)
-	release = func() {
+	closeAll := func() { // release is nil by the time that an error is returned
 		if runs, ok := available[config.RunProgram].(io.Closer); ok {
 			_ = runs.Close() // never fails
 		}
@@ -32,7 +32,7 @@ func buildTools(c *config.Config, protected ...string) (set *tool.Set, release f
 	}
 	defer func() {
 		if err != nil {
-			release()
+			closeAll()
 		}
 	}()
 	if err != nil {
@@ -45,7 +45,7 @@ func buildTools(c *config.Config, protected ...string) (set *tool.Set, release f
 	if set, err = tool.NewSet(listed...); err != nil {
 		return nil, nil, err
 	}
-	return set, release, nil
+	return set, closeAll, nil
 }
 
 func availableTools(c *config.Config, w *files.Workspace) (map[string]tool.Tool, error) {
