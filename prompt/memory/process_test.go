@@ -2,13 +2,17 @@ package memory_test
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/holdfast-run/holdfast/prompt/memory"
 )
@@ -69,6 +73,40 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	if texts, _ := f.attached("", ""); len(texts) != each {
 		t.Errorf("%d go with a request", len(texts))
+	}
+}
+
+// Whoever writes waits for the others, as long as it may, and writes nothing
+// before.
+func TestOneWriterAtATime(t *testing.T) {
+	f := open(t)
+	e := f.propose(memory.Proposal{Scope: memory.User, Text: "x"})
+	rows, err := os.OpenFile(filepath.Join(f.user, "rows.jsonl"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	if err := syscall.Flock(int(rows.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	if _, err := f.Confirm(ctx, e, e.Hash, "eve"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if now := f.find(e.ID); now.State != memory.Proposed {
+		t.Errorf("got %+v", now)
+	}
+	done := make(chan error)
+	go func() {
+		_, err := f.Confirm(t.Context(), e, e.Hash, "eve")
+		done <- err
+	}()
+	if err := syscall.Flock(int(rows.Fd()), syscall.LOCK_UN); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("got %v", err)
 	}
 }
 
