@@ -88,6 +88,14 @@ func decodeKind(kind EventKind, b []byte) (Event, error) {
 		return decodeAs[EffectResolved](b)
 	case KindUserSaid:
 		return decodeAs[UserSaid](b)
+	case KindContextOver:
+		return decodeAs[ContextOver](b)
+	case KindSummarized:
+		return decodeAs[Summarized](b)
+	case KindObserved:
+		return decodeAs[Observed](b)
+	case KindNoticed:
+		return decodeAs[Noticed](b)
 	case KindCancelled:
 		return decodeAs[Cancelled](b)
 	case KindHostFailed:

@@ -52,6 +52,10 @@ func (m *machine) take(e Event) error {
 		return m.onContextPrepared(e)
 	case ContextFailed:
 		return m.onContextFailed(e)
+	case ContextOver:
+		return m.onContextOver(e)
+	case Summarized:
+		return m.onSummarized(e)
 	case ModelReplied:
 		return m.onModelReplied(e)
 	case ModelFailed:
@@ -66,6 +70,10 @@ func (m *machine) take(e Event) error {
 		return m.onClaimRefused(e)
 	case CallReturned:
 		return m.onCallReturned(e)
+	case Observed:
+		return m.onObserved(e)
+	case Noticed:
+		return m.onNoticed(e)
 	case Reconciled:
 		return m.onReconciled(e)
 	case EffectResolved:
