@@ -58,10 +58,8 @@ func decodeKind(kind EventKind, b []byte) (Event, error) {
 	switch kind {
 	case KindRunStarted:
 		return decodeAs[RunStarted](b)
-	case KindContextPrepared:
-		return decodeAs[ContextPrepared](b)
-	case KindContextFailed:
-		return decodeAs[ContextFailed](b)
+	case KindContextPrepared, KindContextFailed, KindContextOver, KindSummarized:
+		return decodePreparation(kind, b)
 	case KindModelReplied:
 		return decodeAs[ModelReplied](b)
 	case KindModelFailed:
@@ -88,10 +86,6 @@ func decodeKind(kind EventKind, b []byte) (Event, error) {
 		return decodeAs[EffectResolved](b)
 	case KindUserSaid:
 		return decodeAs[UserSaid](b)
-	case KindContextOver:
-		return decodeAs[ContextOver](b)
-	case KindSummarized:
-		return decodeAs[Summarized](b)
 	case KindObserved:
 		return decodeAs[Observed](b)
 	case KindNoticed:
@@ -102,6 +96,18 @@ func decodeKind(kind EventKind, b []byte) (Event, error) {
 		return decodeAs[HostFailed](b)
 	}
 	return nil, invalid(fmt.Sprintf("event kind %.40q", kind))
+}
+
+func decodePreparation(kind EventKind, b []byte) (Event, error) {
+	switch kind {
+	case KindContextPrepared:
+		return decodeAs[ContextPrepared](b)
+	case KindContextFailed:
+		return decodeAs[ContextFailed](b)
+	case KindContextOver:
+		return decodeAs[ContextOver](b)
+	}
+	return decodeAs[Summarized](b)
 }
 
 func decodeAs[E Event](b []byte) (Event, error) {

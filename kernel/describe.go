@@ -17,14 +17,8 @@ func DescribeEvent(e Event) string {
 	case RunStarted:
 		l := &e.Spec.Limits
 		return fmt.Sprintf("run started: turns %d, calls %d, deadline %s, profile %s", l.Turns, l.Calls, l.Deadline, orElse(word(e.Spec.Profile), "strict"))
-	case ContextPrepared:
-		return fmt.Sprintf("context: messages %d, about %d tokens", e.Messages, e.InputTokens) + describeCompaction(e.Compacted) + describeAttached(e.Attached)
-	case ContextOver:
-		return fmt.Sprintf("context over the window: a summary of about %d tokens is needed%s", e.InputTokens, colon(e.Detail))
-	case Summarized:
-		return describeSummary(e)
-	case ContextFailed:
-		return fmt.Sprintf("context failed: %s%s", word(e.Fault), colon(e.Detail))
+	case ContextPrepared, ContextFailed, ContextOver, Summarized:
+		return describePreparation(e)
 	case ModelReplied:
 		return describeReply(e)
 	case ModelFailed:
@@ -87,6 +81,20 @@ func describeReply(e ModelReplied) string {
 		b.WriteString(" fault: " + show(e.Reply.Fault, 200))
 	}
 	return b.String()
+}
+
+func describePreparation(e Event) string {
+	switch e := e.(type) {
+	case ContextPrepared:
+		return fmt.Sprintf("context: messages %d, about %d tokens", e.Messages, e.InputTokens) + describeCompaction(e.Compacted) + describeAttached(e.Attached)
+	case ContextFailed:
+		return fmt.Sprintf("context failed: %s%s", word(e.Fault), colon(e.Detail))
+	case ContextOver:
+		return fmt.Sprintf("context over the window: a summary of about %d tokens is needed%s", e.InputTokens, colon(e.Detail))
+	case Summarized:
+		return describeSummary(e)
+	}
+	return fmt.Sprintf("unknown event %T", e)
 }
 
 func describeCompaction(c *Compaction) string {

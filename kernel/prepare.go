@@ -32,6 +32,21 @@ func (m *machine) preparing() int {
 	return m.Turn + 1
 }
 
+// onPreparation takes what came of preparing a request.
+func (m *machine) onPreparation(e Event) error {
+	switch e := e.(type) {
+	case ContextPrepared:
+		return m.onContextPrepared(e)
+	case ContextFailed:
+		return m.onContextFailed(e)
+	case ContextOver:
+		return m.onContextOver(e)
+	case Summarized:
+		return m.onSummarized(e)
+	}
+	return invalid(fmt.Sprintf("%T is of no preparation", e))
+}
+
 func (m *machine) onContextPrepared(e ContextPrepared) error {
 	if m.Phase != PhasePreparing || e.Cmd != m.Awaiting {
 		return m.stale(e, e.Cmd)

@@ -48,14 +48,8 @@ func (m *machine) take(e Event) error {
 	switch e := e.(type) {
 	case RunStarted:
 		return m.onRunStarted(e)
-	case ContextPrepared:
-		return m.onContextPrepared(e)
-	case ContextFailed:
-		return m.onContextFailed(e)
-	case ContextOver:
-		return m.onContextOver(e)
-	case Summarized:
-		return m.onSummarized(e)
+	case ContextPrepared, ContextFailed, ContextOver, Summarized:
+		return m.onPreparation(e)
 	case ModelReplied:
 		return m.onModelReplied(e)
 	case ModelFailed:
