@@ -110,6 +110,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.effectsCommand(),
 		a.memoryCommand(),
 		a.sayCommand(),
+		a.mcpCommand(),
 		a.journalCommand(),
 		a.dbCommand(),
 		a.deskCommand(),

@@ -50,7 +50,7 @@ func safeURL(raw string) string {
 
 // endpoint is the way to a server over HTTP. The values of its headers are
 // looked up now.
-func (s *server) endpoint() (sdk.Transport, error) {
+func (s *server) endpoint(l *link) (sdk.Transport, error) {
 	headers := http.Header{}
 	for _, name := range slices.Sorted(maps.Keys(s.config.HeadersEnv)) {
 		variable := s.config.HeadersEnv[name]
@@ -67,6 +67,7 @@ func (s *server) endpoint() (sdk.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.client = client
 	t := &sdk.StreamableClientTransport{Endpoint: s.config.URL, HTTPClient: client}
 	if s.source.config.Tokens == nil || headers.Get("Authorization") != "" {
 		return t, nil

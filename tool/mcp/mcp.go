@@ -58,13 +58,13 @@ type Config struct {
 	// Servers by name: 1–40 letters, digits, "-" and single "_", letters or digits
 	// at both ends. At least one, at most MaxServers.
 	Servers map[string]Server
-	// Dir is where a relative path in a command starts from. Empty: the host's
-	// working directory.
+	// Dir is the working directory of the servers, and where a relative path of a
+	// command starts from. Empty: the host's own.
 	Dir string
 	// Elicit asks a person what a server wants to know during a call. It must be
 	// safe for concurrent use. nil: servers are told that nobody can be asked.
 	Elicit func(ctx context.Context, q Question) (Answer, error)
-	// Getenv finds the values of HeadersEnv when a server is connected to, such as
+	// Getenv finds the values of EnvFrom and HeadersEnv when a server is connected to, such as
 	// os.Getenv. nil: there are none.
 	Getenv func(string) string
 	// Tokens holds what logins have brought. nil: none.
@@ -83,7 +83,10 @@ type Config struct {
 type Server struct {
 	Command []string          // argv; started without a shell
 	Env     map[string]string // added to a short environment; nothing else of the host's is seen
-	URL     string            // https, or http of this machine
+	// EnvFrom is added to that, too: the server's variables by those that Getenv knows
+	// their values by.
+	EnvFrom map[string]string
+	URL     string // https, or http of this machine
 	// HeadersEnv are HTTP headers by the environment variables that hold their
 	// values.
 	HeadersEnv map[string]string
@@ -311,7 +314,7 @@ func (s *Server) complete() error {
 	s.Timeout = orDefault(s.Timeout, DefaultTimeout)
 	s.StartTimeout = orDefault(s.StartTimeout, DefaultStartTimeout)
 	s.Command, s.Env, s.HeadersEnv = slices.Clone(s.Command), maps.Clone(s.Env), maps.Clone(s.HeadersEnv)
-	s.Effects, s.Pin = maps.Clone(s.Effects), maps.Clone(s.Pin)
+	s.EnvFrom, s.Effects, s.Pin = maps.Clone(s.EnvFrom), maps.Clone(s.Effects), maps.Clone(s.Pin)
 	switch {
 	case (len(s.Command) == 0) == (s.URL == ""):
 		return plain("it needs a command or a url, and not both")
@@ -319,7 +322,7 @@ func (s *Server) complete() error {
 		return plain("its command names no program")
 	case len(s.Command) > 0 && len(s.HeadersEnv) > 0:
 		return plain("headers are for servers with a url")
-	case s.URL != "" && len(s.Env) > 0:
+	case s.URL != "" && len(s.Env)+len(s.EnvFrom) > 0:
 		return plain("an environment is for servers with a command")
 	case s.Timeout < 0 || s.Timeout > maxTimeout || s.StartTimeout < 0 || s.StartTimeout > maxTimeout:
 		return plain("its timeouts must be positive and at most 1h")
@@ -376,9 +379,8 @@ type TokenStore interface {
 
 // Login is what a login brought. It is secret.
 type Login struct {
-	Token  *oauth2.Token  `json:"token"`
-	Client oauth2.Config  `json:"client"` // to refresh the token
-	Extra  map[string]any `json:"extra,omitempty"`
+	Token  *oauth2.Token `json:"token"`
+	Client oauth2.Config `json:"client"` // to refresh the token
 }
 
 // implementation is what servers are told of the host.

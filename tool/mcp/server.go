@@ -5,6 +5,9 @@ package mcp
 import (
 	"context"
 	"errors"
+	"maps"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -69,7 +72,7 @@ func secretsOf(c Server, getenv func(string) string) []string {
 	for _, value := range c.Env {
 		add(value)
 	}
-	for _, variable := range c.HeadersEnv {
+	for _, variable := range slices.Concat(slices.Collect(maps.Values(c.HeadersEnv)), slices.Collect(maps.Values(c.EnvFrom))) {
 		value := getenv(variable)
 		add(value)
 		if _, token, ok := strings.Cut(value, " "); ok { // of "Bearer TOKEN"
@@ -154,6 +157,7 @@ type link struct {
 	server  *server
 	session *sdk.ClientSession
 	child   *child        // nil: over HTTP
+	client  *http.Client  // nil: a child
 	over    chan struct{} // closed once the connection has ended
 }
 
@@ -187,9 +191,7 @@ func (s *server) connect(ctx context.Context, legacy bool) (*link, error) {
 	l.session, err = s.client().Connect(ctx, transport, options)
 	if err != nil {
 		err = l.explain(ctx, err, "no connection")
-		if l.child != nil {
-			l.child.stop()
-		}
+		l.drop()
 		return nil, err
 	}
 	go func() {
@@ -202,7 +204,7 @@ func (s *server) connect(ctx context.Context, legacy bool) (*link, error) {
 // transport is the way to the server.
 func (s *server) transport(l *link) (sdk.Transport, error) {
 	if s.config.URL != "" {
-		return s.endpoint()
+		return s.endpoint(l)
 	}
 	c, err := s.launch()
 	if err != nil {
@@ -238,13 +240,23 @@ func (l *link) end() error {
 	default:
 		err = errors.New("it was closed")
 	}
-	// The child goes first: a session that is closed waits for it.
 	if l.child != nil {
-		l.child.stop()
+		l.child.stop() // first: a session that is closed waits for it
 	}
 	_ = l.session.Close() // the connection is over either way
 	<-l.over
+	l.drop()
 	return err
+}
+
+// drop lets go of what a link is made of.
+func (l *link) drop() {
+	if l.child != nil {
+		l.child.stop()
+	}
+	if l.client != nil {
+		l.client.CloseIdleConnections()
+	}
 }
 
 // explain words what went wrong with a link, of what the server left behind.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,8 +60,19 @@ type line struct {
 
 // launch starts the server's program.
 func (s *server) launch() (*child, error) {
+	env := maps.Clone(s.config.Env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	for name, variable := range s.config.EnvFrom {
+		value := s.source.config.Getenv(variable)
+		if value == "" {
+			return nil, plain("the environment has no " + variable + ", which holds its " + name)
+		}
+		env[name] = value
+	}
 	p, err := process.Command{
-		Argv: s.config.Command, Dir: s.source.config.Dir, Env: process.Environment(s.config.Env), MaxOutput: maxStderr,
+		Argv: s.config.Command, Dir: s.source.config.Dir, Env: process.Environment(env), MaxOutput: maxStderr,
 	}.Start()
 	if err != nil {
 		return nil, plain(s.redact("it cannot be started: " + err.Error()))

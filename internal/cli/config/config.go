@@ -58,6 +58,7 @@ type Config struct {
 	Workspace    string // absolute, an existing directory
 	Tools        []string
 	Programs     map[string]Program
+	MCP          map[string]MCPServer // by name
 	Policy       []policy.Rule
 	Limits       kernel.Limits
 	Retry        kernel.Retry

@@ -142,7 +142,7 @@ func TestReadRefuses(t *testing.T) {
 		{"not a mapping", "[a]", 1, "must be a mapping, not a list", ""},
 		{"text alone", "hello", 1, "must be a mapping, not text", ""},
 		{"unknown key", "\nmodell: {}", 2, `unknown key "modell"`, "did you mean model?"},
-		{"unknown key without a near one", "zzz: 1", 1, `unknown key "zzz"`, "known here: engine, "},
+		{"unknown key without a near one", "zzz: 1", 1, `unknown key "zzz"`, "known here: "},
 		{"unknown nested key", limits + "repeats: 3}", 2, `limits: unknown key "repeats"`, "did you mean repeat?"},
 		{"unknown deep key", "limits:\n  retry:\n    attempt: 1", 3, `limits.retry: unknown key "attempt"`, "did you mean attempts?"},
 		{"a key in the file", "model:\n  api_key: sk-x", 2, `model: unknown key "api_key"`, "known here"},

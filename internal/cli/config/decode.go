@@ -28,6 +28,7 @@ func (c *Config) decode(text []byte, tools []string) error {
 		"workspace":    c.decodeWorkspace,
 		"tools":        func(v value) error { return c.decodeTools(v, tools) },
 		"programs":     c.decodePrograms,
+		"mcp":          c.decodeMCP,
 		"policy":       func(v value) error { return c.decodePolicy(v, tools) },
 		"limits":       c.decodeLimits,
 		"verify":       c.decodeVerify,

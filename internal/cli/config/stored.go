@@ -29,6 +29,7 @@ type stored struct {
 	Workspace    string                   `json:"workspace"`
 	Tools        []string                 `json:"tools,omitempty"`
 	Programs     map[string]storedProgram `json:"programs,omitempty"`
+	MCP          map[string]storedMCP     `json:"mcp,omitempty"`
 	Policy       []storedRule             `json:"policy,omitempty"`
 	Limits       storedLimits             `json:"limits"`
 	Verify       *storedVerify            `json:"verify,omitempty"`
@@ -160,6 +161,7 @@ func (c *Config) stored() *stored {
 	for name, p := range c.Programs {
 		s.Programs[name] = storedProgram{Argv: p.Argv, Effect: p.Effect, Timeout: span(p.Timeout)}
 	}
+	s.MCP = storeMCP(c.MCP)
 	for _, r := range c.Policy {
 		s.Policy = append(s.Policy, storeRule(&r))
 	}
@@ -260,6 +262,7 @@ func (s *stored) config() (*Config, error) {
 	for name, p := range s.Programs {
 		c.Programs[name] = Program{Argv: p.Argv, Effect: p.Effect, Timeout: time.Duration(p.Timeout)}
 	}
+	c.MCP = restoreMCP(s.MCP)
 	for i := range s.Policy {
 		rule, err := s.Policy[i].rule()
 		if err != nil {
