@@ -33,13 +33,9 @@ func (n naive) state() memory.State {
 
 // Row 75 and invariant I15, for any order of what people and models do: exactly
 // what is confirmed, byte for byte and not forgotten since, goes with requests.
-func TestAnyOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "memory")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
+func TestAnyOrder(test *testing.T) {
+	rapid.Check(test, func(t *rapid.T) {
+		dir := test.TempDir()
 		project := filepath.Join(dir, "project")
 		m, err := memory.Open(memory.Config{Project: project, User: filepath.Join(dir, "user")})
 		if err != nil {
