@@ -23,9 +23,9 @@ func Limits() kernel.Limits {
 }
 
 // Agent returns the desk's agent: its four tools, all of them allowed and
-// nothing else, and a verifier of its citations. now is that of Tools.
-func Agent(m model.Model, s Services, now func() time.Time) (*holdfast.Agent, error) {
-	set, err := Tools(s, now)
+// nothing else, and a verifier of its citations.
+func Agent(m model.Model, s Services) (*holdfast.Agent, error) {
+	set, err := Tools(s)
 	if err != nil {
 		return nil, err
 	}

@@ -11,11 +11,11 @@ import (
 // application makes it of its own verified login. The zero value is nobody, and
 // is refused everywhere.
 type Identity struct {
-	Tenant string
-	User   string
+	Tenant string `json:"tenant"`
+	User   string `json:"user"`
 	// Through is the agent's call that acts for them, as RUN/CALL, for the audit.
 	// Empty: they act themselves. It decides nothing.
-	Through string
+	Through string `json:"-"`
 }
 
 // Check refuses an identity that names nobody or no tenant, as
@@ -27,9 +27,9 @@ func (i Identity) Check() error {
 	return nil
 }
 
-// fixtures are people to try the desk with. They are no login: whoever can run
+// Fixtures are people to try the desk with. They are no login: whoever can run
 // the program can name any of them.
-func fixtures() []Identity {
+func Fixtures() []Identity {
 	return []Identity{
 		{Tenant: "acme", User: "alice"}, {Tenant: "acme", User: "bob"}, {Tenant: "other", User: "mallory"},
 	}
@@ -38,7 +38,7 @@ func fixtures() []Identity {
 // Fixture returns the person of that name among the fixtures: UNKNOWN_USER when
 // there is none.
 func Fixture(user string) (Identity, error) {
-	people := fixtures()
+	people := Fixtures()
 	if i := slices.IndexFunc(people, func(p Identity) bool { return p.User == user }); i >= 0 {
 		return people[i], nil
 	}

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,11 +20,15 @@ const (
 	PrepareDraft  = "prepare_ticket_draft"
 )
 
-// Services are what the tools work on. All are required.
+// Services are what the tools work on. The first three are required.
 type Services struct {
 	Tickets  TicketService
 	Drafts   DraftService
 	Policies PolicyFinder
+	// Session is what drafts are prepared in. Empty: the session of the run.
+	Session string
+	// Now tells whether a draft has expired. nil: the system's clock.
+	Now func() time.Time
 }
 
 // TicketFacts are what get_ticket and list_my_tickets tell of a ticket.
@@ -64,12 +69,11 @@ type Mine struct {
 }
 
 // Tools returns the four tools. Who acts comes with each call, from the host.
-// now tells whether a draft has expired; nil: the system's clock.
-func Tools(s Services, now func() time.Time) (*tool.Set, error) {
-	if now == nil {
-		now = time.Now
+func Tools(s Services) (*tool.Set, error) {
+	if s.Now == nil {
+		s.Now = time.Now
 	}
-	t := tools{s, now}
+	t := tools{s}
 	var all []tool.Tool
 	add := func(one tool.Tool, err error) error {
 		all = append(all, one)
@@ -125,10 +129,7 @@ func schema(arguments ...argument) json.RawMessage {
 	return b
 }
 
-type tools struct {
-	Services
-	now func() time.Time
-}
+type tools struct{ Services }
 
 // caller is on whose behalf a call acts, as the host says.
 func caller(c tool.Call) Identity {
@@ -176,12 +177,12 @@ type prepareDraft struct {
 }
 
 func (t tools) prepareDraft(ctx context.Context, c tool.Call, in prepareDraft) (DraftFacts, error) {
-	d, err := t.Drafts.Prepare(ctx, caller(c), c.Session, in.Subject, in.Body)
+	d, err := t.Drafts.Prepare(ctx, caller(c), cmp.Or(t.Session, c.Session), in.Subject, in.Body)
 	if err != nil {
 		return DraftFacts{}, unprepared(err)
 	}
 	return DraftFacts{
-		ID: d.ID, Revision: d.Revision, Status: d.Status(t.now()), Subject: d.Subject, Body: d.Body, Expires: d.Expires, Submitted: d.Ticket != "",
+		ID: d.ID, Revision: d.Revision, Status: d.Status(t.Now()), Subject: d.Subject, Body: d.Body, Expires: d.Expires, Submitted: d.Ticket != "",
 	}, nil
 }
 

@@ -16,10 +16,11 @@ func (m *machine) end(stop Stop, detail string) {
 func (m *machine) abort() {
 	if m.Awaiting != 0 {
 		m.emit(Abort{Cmd: m.Awaiting})
-		if m.Phase != PhaseRequesting {
+		if m.Phase != PhaseRequesting && m.Phase != PhaseSummarizing {
 			m.Awaiting = 0
 		}
 	}
+	m.unobserve()
 	for i := m.Cursor; i < len(m.Batch); i++ {
 		c := &m.Batch[i]
 		if c.Cmd == 0 {
@@ -53,23 +54,33 @@ func (m *machine) drain() {
 
 // skipRest answers the calls that will not run any more.
 func (m *machine) skipRest(stop Stop) {
-	for ; m.Cursor < len(m.Batch); m.Cursor++ {
+	for m.Cursor < len(m.Batch) {
 		c := m.call(m.Cursor)
-		switch {
-		case c.Stage == StageAsking && c.Cmd != 0:
-			m.withdraw(c)
-		case c.begun():
-			m.settle(c, c.cutShort(), nil)
-		case c.Cmd != 0:
-			m.emit(Abort{Cmd: c.Cmd})
-		}
-		m.lapse(c)
-		c.Cmd = 0
-		if c.Stage != StageAnswered {
-			answer(c, "", unfinished(c, stop))
-		}
-		m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: true})
+		m.skip(c, stop)
+		m.commitSkipped(c)
 	}
+}
+
+// skip gives a call up.
+func (m *machine) skip(c *CallState, stop Stop) {
+	switch {
+	case c.Stage == StageAsking && c.Cmd != 0:
+		m.withdraw(c)
+	case c.begun():
+		m.settle(c, c.cutShort(), nil)
+	case c.Cmd != 0:
+		m.emit(Abort{Cmd: c.Cmd})
+	}
+	m.lapse(c)
+	c.Cmd = 0
+	if c.Stage != StageAnswered {
+		answer(c, "", unfinished(c, stop))
+	}
+}
+
+func (m *machine) commitSkipped(c *CallState) {
+	m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: true})
+	m.Cursor++
 }
 
 // unfinished says what is known of a call that the run's stop cut short. It
@@ -96,8 +107,20 @@ func (m *machine) onDeadline() {
 	switch m.Phase {
 	case PhaseVerifying, PhaseDraining: // the answer, or the stop, came in time
 	default:
+		if m.Observing != 0 && (m.Fatal != "" || m.Cursor == len(m.Batch)) {
+			m.passOver()
+			return
+		}
 		m.end(StopDeadline, m.underWay())
 	}
+}
+
+// passOver goes on without the observers where all else of the turn is done:
+// what the turn came to is judged as ever.
+func (m *machine) passOver() {
+	m.unobserve()
+	m.skipRest(StopFatal)
+	m.afterBatch()
 }
 
 // underWay says what a run is doing, for the one who asks why it was not done.
@@ -105,10 +128,15 @@ func (m *machine) underWay() string {
 	switch m.Phase {
 	case PhasePreparing:
 		return "while a request was prepared"
+	case PhaseSummarizing:
+		return "while the model was asked for a summary"
 	case PhaseRequesting:
 		return fmt.Sprintf("while the model was asked, turn %d", m.Turn)
 	case PhaseBackingOff:
 		return fmt.Sprintf("while waiting to ask the model again, turn %d", m.Turn)
+	}
+	if m.Observing != 0 {
+		return "while call " + show(m.Batch[m.Cursor-1].Call.ID, 80) + " was observed"
 	}
 	if m.Cursor == len(m.Batch) {
 		return ""
@@ -151,8 +179,9 @@ func (m *machine) onCancelled(e Cancelled) error {
 func (m *machine) onHostFailed(e HostFailed) error {
 	m.Ending = Ending{StopHostError, Clip(string(e.Code)+colon(e.Detail), 500)}
 	m.blame("", LinkHarness)
-	if m.awaitsReport(m.Awaiting) {
+	if m.awaitsReport(m.Awaiting) || m.Summarizing {
 		m.Budget.hold(m.Awaiting)
+		m.Summarizing = false
 	}
 	if m.Phase != PhaseDraining { // then everything was told to end before
 		m.abort()

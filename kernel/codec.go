@@ -58,10 +58,8 @@ func decodeKind(kind EventKind, b []byte) (Event, error) {
 	switch kind {
 	case KindRunStarted:
 		return decodeAs[RunStarted](b)
-	case KindContextPrepared:
-		return decodeAs[ContextPrepared](b)
-	case KindContextFailed:
-		return decodeAs[ContextFailed](b)
+	case KindContextPrepared, KindContextFailed, KindContextOver, KindSummarized:
+		return decodePreparation(kind, b)
 	case KindModelReplied:
 		return decodeAs[ModelReplied](b)
 	case KindModelFailed:
@@ -88,12 +86,28 @@ func decodeKind(kind EventKind, b []byte) (Event, error) {
 		return decodeAs[EffectResolved](b)
 	case KindUserSaid:
 		return decodeAs[UserSaid](b)
+	case KindObserved:
+		return decodeAs[Observed](b)
+	case KindNoticed:
+		return decodeAs[Noticed](b)
 	case KindCancelled:
 		return decodeAs[Cancelled](b)
 	case KindHostFailed:
 		return decodeAs[HostFailed](b)
 	}
 	return nil, invalid(fmt.Sprintf("event kind %.40q", kind))
+}
+
+func decodePreparation(kind EventKind, b []byte) (Event, error) {
+	switch kind {
+	case KindContextPrepared:
+		return decodeAs[ContextPrepared](b)
+	case KindContextFailed:
+		return decodeAs[ContextFailed](b)
+	case KindContextOver:
+		return decodeAs[ContextOver](b)
+	}
+	return decodeAs[Summarized](b)
 }
 
 func decodeAs[E Event](b []byte) (Event, error) {

@@ -17,14 +17,14 @@ func everyEvent() []Event {
 	return []Event{
 		RunStarted{}, ContextPrepared{}, ContextFailed{}, ModelReplied{}, ModelFailed{}, CallDecided{},
 		ApprovalDecided{}, CallStarted{}, CallReturned{}, Verified{}, TimerFired{},
-		Resumed{}, ClaimRefused{}, Reconciled{}, EffectResolved{}, UserSaid{}, Cancelled{}, HostFailed{},
+		Resumed{}, ClaimRefused{}, Reconciled{}, EffectResolved{}, UserSaid{}, ContextOver{}, Summarized{}, Observed{}, Noticed{}, Cancelled{}, HostFailed{},
 	}
 }
 
 // everyCommand is one value of each command type.
 func everyCommand() []Command {
 	return []Command{
-		PrepareContext{}, CallModel{}, DecideCall{}, AskHuman{}, CloseApproval{}, RunTool{}, Settle{}, Reconcile{},
+		PrepareContext{}, CallModel{}, DecideCall{}, AskHuman{}, CloseApproval{}, RunTool{}, Settle{}, Reconcile{}, Summarize{}, Observe{},
 		AwaitResolution{}, Verify{}, SetTimer{}, Abort{}, Commit{}, Finish{},
 	}
 }

@@ -7,11 +7,25 @@ type Command interface {
 	command()
 }
 
-// PrepareContext asks for the next request. Report: ContextPrepared or
-// ContextFailed.
+// PrepareContext asks for the next request. Report: ContextPrepared,
+// ContextFailed or ContextOver.
 type PrepareContext struct {
 	Cmd  Seq `json:"cmd"`
 	Turn int `json:"turn"`
+	// Shrink says that the provider refused the turn's request as too long: a
+	// smaller one is wanted.
+	Shrink bool `json:"shrink,omitempty"`
+	// Tries is how many summaries were asked for in this turn. The text of the
+	// latest is the content of its Summarized, unless that failed or was lost.
+	Tries int `json:"tries,omitempty"`
+}
+
+// Summarize asks the model, in a request of its own, for a summary of the part
+// of the history that the latest ContextOver is about. Report: Summarized.
+type Summarize struct {
+	Cmd       Seq `json:"cmd"`
+	Turn      int `json:"turn"`       // that is prepared
+	MaxTokens int `json:"max_tokens"` // of output
 }
 
 // CallModel sends the prepared request. Report: ModelReplied or ModelFailed.
@@ -105,6 +119,14 @@ type RunTool struct {
 	Approval Seq `json:"approval,omitempty"`
 }
 
+// Observe shows a call to the observers, once its answer, the latest message of
+// the history, is committed. Report: Observed.
+type Observe struct {
+	Cmd  Seq  `json:"cmd"`
+	Turn int  `json:"turn"`
+	Call Call `json:"call"`
+}
+
 // Verify asks the verifier. Report: Verified.
 type Verify struct {
 	Cmd Seq `json:"cmd"`
@@ -131,8 +153,9 @@ type SetTimer struct {
 	After time.Duration `json:"after"` // the same span, for display
 }
 
-// Abort ends an outstanding command early. A model request, a started tool and
-// a lookup still report; anything else is forgotten.
+// Abort ends an outstanding command early. A model request (CallModel or
+// Summarize), a started tool and a lookup still report; anything else is
+// forgotten.
 type Abort struct {
 	Cmd Seq `json:"cmd"`
 }
@@ -147,9 +170,13 @@ const (
 	CommitResult   CommitKind = "result"   // the answer to Call
 	CommitFinding  CommitKind = "finding"  // a verifier's finding, as the host's message
 	CommitSaid     CommitKind = "said"     // the content of the oldest UserSaid that has not entered yet
+	// CommitCompaction replaces a part of the history by what the content of
+	// ContextPrepared says.
+	CommitCompaction CommitKind = "compaction"
 )
 
-// Commit appends one message to the canonical history. It needs no report.
+// Commit changes the canonical history: by one message more, or by a
+// compaction. It needs no report.
 type Commit struct {
 	What  CommitKind `json:"what"`
 	Calls []Call     `json:"calls,omitempty"` // reply: in block order, arguments valid JSON objects
@@ -168,6 +195,8 @@ type Finish struct {
 }
 
 func (PrepareContext) command()  {}
+func (Summarize) command()       {}
+func (Observe) command()         {}
 func (CallModel) command()       {}
 func (DecideCall) command()      {}
 func (AskHuman) command()        {}

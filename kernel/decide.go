@@ -37,6 +37,7 @@ func (m *machine) commitReply() {
 		calls[i] = m.Batch[i].Call
 	}
 	m.Judged = false
+	m.acknowledge()
 	m.emit(Commit{What: CommitReply, Calls: calls})
 }
 
@@ -153,7 +154,7 @@ func because(reason string) string {
 // advance answers and runs the calls of the batch, strictly in order, as far
 // as it can.
 func (m *machine) advance() {
-	for m.Cursor < len(m.Batch) {
+	for m.Observing == 0 && m.Cursor < len(m.Batch) {
 		switch c := &m.Batch[m.Cursor]; c.Stage {
 		case StageAnswered:
 			m.commitAnswer(c)
@@ -169,11 +170,18 @@ func (m *machine) advance() {
 			return
 		}
 	}
-	m.afterBatch()
+	if m.Observing == 0 {
+		m.afterBatch()
+	}
 }
 
 // commitAnswer answers a call that did not run itself.
 func (m *machine) commitAnswer(c *CallState) {
+	if m.Fatal != "" {
+		m.commitSkipped(c)
+		m.observe()
+		return
+	}
 	m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: c.Bad != ""})
 	m.Repeat = m.Repeat.note(observation(c, c.Text))
 	switch c.Bad {
@@ -186,6 +194,7 @@ func (m *machine) commitAnswer(c *CallState) {
 		m.blame(LinkPolicy, c.Bad)
 	}
 	m.Cursor++
+	m.observe()
 }
 
 func (m *machine) onCallReturned(e CallReturned) error {
@@ -217,8 +226,7 @@ func (m *machine) onCallReturned(e CallReturned) error {
 		m.drain()
 	case e.Result.Status == StatusFatal:
 		m.Fatal = e.Call
-		m.skipRest(StopFatal)
-		m.afterBatch()
+		m.giveUpRest()
 	default:
 		m.advance()
 	}
@@ -257,6 +265,21 @@ func (m *machine) commitResult(c *CallState, r *ResultFacts, words string) {
 		m.blame(LinkPolicy, LinkTool)
 	}
 	m.Cursor++
+	m.observe()
+}
+
+// giveUpRest answers the calls that do not run any more after one that failed
+// for good. Where there are observers, each of them is shown before the next is
+// answered.
+func (m *machine) giveUpRest() {
+	if m.Observing == 0 {
+		m.skipRest(StopFatal)
+		m.afterBatch()
+		return
+	}
+	for i := m.Cursor; i < len(m.Batch); i++ {
+		m.skip(m.call(i), StopFatal)
+	}
 }
 
 // afterBatch goes on when every call of the turn is answered.

@@ -17,10 +17,8 @@ func DescribeEvent(e Event) string {
 	case RunStarted:
 		l := &e.Spec.Limits
 		return fmt.Sprintf("run started: turns %d, calls %d, deadline %s, profile %s", l.Turns, l.Calls, l.Deadline, orElse(word(e.Spec.Profile), "strict"))
-	case ContextPrepared:
-		return fmt.Sprintf("context: messages %d, about %d tokens", e.Messages, e.InputTokens)
-	case ContextFailed:
-		return fmt.Sprintf("context failed: %s%s", word(e.Fault), colon(e.Detail))
+	case ContextPrepared, ContextFailed, ContextOver, Summarized:
+		return describePreparation(e)
 	case ModelReplied:
 		return describeReply(e)
 	case ModelFailed:
@@ -45,6 +43,10 @@ func DescribeEvent(e Event) string {
 		return fmt.Sprintf("call %s: looked up: %s", show(e.Call, 80), word(e.Found))
 	case EffectResolved:
 		return fmt.Sprintf("call %s: resolved as %s%s%s%s", show(e.Call, 80), word(e.As), named(e.Effect), by(e.By), colon(e.Note))
+	case Observed:
+		return fmt.Sprintf("call %s: observed%s", show(e.Call, 80), colon(strings.Join(e.Warnings, "; ")))
+	case Noticed:
+		return fmt.Sprintf("notice %s was taken up%s (%d bytes)", show(e.Notice, 80), by(e.By), e.Size)
 	case UserSaid:
 		return fmt.Sprintf("the user said more%s (%d bytes)", by(e.By), e.Size)
 	case Cancelled:
@@ -81,6 +83,49 @@ func describeReply(e ModelReplied) string {
 	return b.String()
 }
 
+func describePreparation(e Event) string {
+	switch e := e.(type) {
+	case ContextPrepared:
+		return fmt.Sprintf("context: messages %d, about %d tokens", e.Messages, e.InputTokens) + describeCompaction(e.Compacted) + describeAttached(e.Attached)
+	case ContextFailed:
+		return fmt.Sprintf("context failed: %s%s", word(e.Fault), colon(e.Detail))
+	case ContextOver:
+		return fmt.Sprintf("context over the window: a summary of about %d tokens is needed%s", e.InputTokens, colon(e.Detail))
+	case Summarized:
+		return describeSummary(e)
+	}
+	return fmt.Sprintf("unknown event %T", e)
+}
+
+func describeCompaction(c *Compaction) string {
+	if c == nil {
+		return ""
+	}
+	s := fmt.Sprintf("; made smaller, from %d to %d tokens: ", c.Before, c.After)
+	if c.Removed > 0 {
+		s += fmt.Sprintf("%d messages into a summary by %s, ", c.Removed, orElse(word(c.Summary), "nobody"))
+	}
+	return s + fmt.Sprintf("%d results shortened, archive %s", c.Spilled, show(c.Archive, 80))
+}
+
+func describeAttached(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return "; with notices " + show(strings.Join(ids, ", "), 200)
+}
+
+func describeSummary(e Summarized) string {
+	if e.Failure != nil {
+		return "no summary: " + describeFailure(e.Failure)
+	}
+	s := fmt.Sprintf("summary of %d bytes, ", e.Size)
+	if e.Usage == nil {
+		return s + "usage not reported"
+	}
+	return s + fmt.Sprintf("tokens %d in %d out", e.Usage.Input, e.Usage.Output)
+}
+
 func describeTimer(e TimerFired) string {
 	switch e.Timer {
 	case TimerDeadline:
@@ -114,6 +159,7 @@ func describeDecision(e CallDecided) string {
 	if e.Code != "" {
 		s += " " + word(e.Code)
 	}
+	s += pick(e.Risk != "", ", risk "+word(e.Risk), "") + pick(e.Policy != "", fmt.Sprintf(", policy %.12s", word(e.Policy)), "")
 	return s + colon(e.Reason)
 }
 
@@ -140,7 +186,12 @@ func describeVerdict(e Verified) string {
 func DescribeCommand(c Command) string {
 	switch c := c.(type) {
 	case PrepareContext:
-		return fmt.Sprintf("#%d prepare context for turn %d", c.Cmd, c.Turn)
+		return fmt.Sprintf("#%d prepare context for turn %d%s%s", c.Cmd, c.Turn, pick(c.Shrink, ", smaller", ""),
+			pick(c.Tries > 0, fmt.Sprintf(", summaries asked for: %d", c.Tries), ""))
+	case Summarize:
+		return fmt.Sprintf("#%d summarize for turn %d, max tokens %d", c.Cmd, c.Turn, c.MaxTokens)
+	case Observe:
+		return fmt.Sprintf("#%d observe %s id=%s", c.Cmd, show(c.Call.Name, 80), show(c.Call.ID, 80))
 	case CallModel:
 		return fmt.Sprintf("#%d call model: turn %d attempt %d, max tokens %d", c.Cmd, c.Turn, c.Attempt, c.MaxTokens)
 	case DecideCall:
@@ -209,6 +260,12 @@ func DescribeState(s State) string {
 	for i := range s.Batch {
 		c := &s.Batch[i]
 		out += fmt.Sprintf("; %s %s", show(c.Call.ID, 80), word(c.Stage))
+	}
+	if s.Observing != 0 {
+		out += fmt.Sprintf("; observing #%d", s.Observing)
+	}
+	if len(s.Notices) > 0 {
+		out += fmt.Sprintf("; notices pending %d, attached %d", len(s.Notices), len(s.Attached))
 	}
 	if s.Paused {
 		out += "; time stands still"

@@ -186,12 +186,32 @@ func (a *args) spec() Spec {
 		Verify:   VerifyFor(a.text("verify")),
 		Continue: a.flag("continue"),
 		Unknown:  OnUnknown(a.text("unknown")),
+		Observe:  a.flag("observe"),
+		Shrink:   a.flag("shrink"),
+
+		SummaryTokens: a.integer("summary", 0),
 	}
 	if price := a.text("price"); price != "" {
 		n := a.four("price", price)
 		s.Price = &Price{n[0], n[1], n[2], n[3]}
 	}
 	return s
+}
+
+// compaction reads ARCHIVE/REMOVED/SPILLED/BEFORE/AFTER/BY; nil where the line
+// has none.
+func (a *args) compaction() *Compaction {
+	s := a.text("compacted")
+	if s == "" {
+		return nil
+	}
+	parts := strings.Split(s, "/")
+	if len(parts) != 6 {
+		a.err = errors.Join(a.err, fmt.Errorf("a compaction of %d parts", len(parts)))
+		return nil
+	}
+	n := a.four("compacted", strings.Join(parts[1:5], "/"))
+	return &Compaction{Archive: parts[0], Removed: int(n[0]), Spilled: int(n[1]), Before: n[2], After: n[3], Summary: SummaryBy(parts[5])}
 }
 
 // asking reads how a person is asked; nil where nothing is said of it.

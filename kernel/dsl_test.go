@@ -40,6 +40,8 @@ func (p *player) line(line string) ([]string, error) {
 		return prefixed("= ", p.state.Evidence), nil
 	case verb == "budget":
 		return []string{p.budget()}, nil
+	case verb == "notices":
+		return []string{fmt.Sprintf("= pending %s, attached %s", p.state.Notices, p.state.Attached)}, nil
 	case verb == "waiting":
 		return []string{p.waiting()}, nil
 	case verb == "again":
@@ -108,11 +110,20 @@ func (p *player) makeEvent(verb string, a *args) (Event, error) {
 	case "started":
 		return RunStarted{At: p.now, Spec: a.spec()}, nil
 	case "prepared":
-		e := ContextPrepared{At: p.now, Cmd: p.cmd(a, "prepare"), Messages: a.integer("messages", 1), Warnings: a.list("warn")}
+		e := ContextPrepared{At: p.now, Cmd: p.cmd(a, "prepare"), Messages: a.integer("messages", 1), Warnings: a.list("warn"), Attached: a.list("notices"), Compacted: a.compaction()}
 		e.InputTokens = a.number("", 100)
 		return e, nil
 	case "context_failed":
 		return ContextFailed{At: p.now, Cmd: p.cmd(a, "prepare"), Fault: ContextFault(a.next("")), Detail: a.text("detail")}, nil
+	case "over":
+		return ContextOver{At: p.now, Cmd: p.cmd(a, "prepare"), InputTokens: a.number("", 500), Detail: a.text("detail")}, nil
+	case "summarized":
+		return p.summarized(a)
+	case "observed":
+		id := a.next("")
+		return Observed{At: p.now, Cmd: p.cmd(a, "observe "+id), Call: id, Warnings: a.list("warn")}, nil
+	case "noticed":
+		return Noticed{At: p.now, Notice: a.next(""), By: a.text("by"), Size: a.integer("size", 20)}, nil
 	case "replied":
 		return p.replied(a)
 	case "failed":
@@ -169,6 +180,18 @@ func (p *player) replied(a *args) (Event, error) {
 		r.Stop = StopAbsent
 	}
 	return ModelReplied{At: p.now, Cmd: p.cmd(a, "model"), Turn: p.state.Turn, Reply: r}, nil
+}
+
+// summarized is a summary of so many bytes, or the failure that the line names.
+func (p *player) summarized(a *args) (Event, error) {
+	e := Summarized{At: p.now, Cmd: p.cmd(a, "summarize")}
+	if kind := a.text("failed"); kind != "" {
+		e.Failure = &Failure{Kind: FailureKind(kind), Status: a.integer("status", 0), Usage: a.usage("none")}
+		e.Size = a.integer("size", 0)
+		return e, nil
+	}
+	e.Size, e.Usage = a.integer("size", 200), a.usage("400/50")
+	return e, nil
 }
 
 func (p *player) failed(a *args) (Event, error) {
@@ -291,6 +314,10 @@ func commandKey(c Command) (Seq, string) {
 	switch c := c.(type) {
 	case PrepareContext:
 		return c.Cmd, "prepare"
+	case Summarize:
+		return c.Cmd, "summarize"
+	case Observe:
+		return c.Cmd, "observe " + c.Call.ID
 	case CallModel:
 		return c.Cmd, "model"
 	case DecideCall:

@@ -22,6 +22,8 @@ func appendEvent(b []byte, e Event) ([]byte, error) {
 		return e.appendJSON(b), nil
 	case CallReturned:
 		return e.appendJSON(b), nil
+	case Observed:
+		return e.appendJSON(b), nil
 	}
 	text, err := json.Marshal(e)
 	return append(b, text...), err
@@ -33,6 +35,28 @@ func (e *ContextPrepared) appendJSON(b []byte) []byte {
 	b = appendNumber(b, `,"input_tokens":`, e.InputTokens)
 	b = appendNumber(b, `,"messages":`, e.Messages)
 	b = appendSome(b, `,"tools":`, e.Tools)
+	b = appendTexts(b, `,"warnings":`, e.Warnings)
+	b = appendTexts(b, `,"attached":`, e.Attached)
+	if e.Compacted != nil {
+		b = e.Compacted.appendJSON(append(b, `,"compacted":`...))
+	}
+	return append(b, '}')
+}
+
+func (c *Compaction) appendJSON(b []byte) []byte {
+	b = appendText(b, `{"archive":`, c.Archive)
+	b = appendCount(b, `,"removed":`, c.Removed)
+	b = appendCount(b, `,"spilled":`, c.Spilled)
+	b = appendNumber(b, `,"before":`, c.Before)
+	b = appendNumber(b, `,"after":`, c.After)
+	b = appendSome(b, `,"summary":`, c.Summary)
+	return append(b, '}')
+}
+
+func (e *Observed) appendJSON(b []byte) []byte {
+	b = appendNumber(b, `{"at":`, e.At)
+	b = appendNumber(b, `,"cmd":`, e.Cmd)
+	b = appendText(b, `,"call":`, e.Call)
 	b = appendTexts(b, `,"warnings":`, e.Warnings)
 	return append(b, '}')
 }
@@ -103,6 +127,8 @@ func (e *CallDecided) appendJSON(b []byte) []byte {
 		text, _ := json.Marshal(e.Asking) // strings and numbers
 		b = append(append(b, `,"asking":`...), text...)
 	}
+	b = appendSome(b, `,"risk":`, e.Risk)
+	b = appendSome(b, `,"policy":`, e.Policy)
 	return append(b, '}')
 }
 

@@ -21,6 +21,9 @@ func (s *Spec) appendJSON(b []byte) []byte {
 	b = appendSome(b, `,"verify":`, s.Verify)
 	b = appendTrue(b, `,"continue":true`, s.Continue)
 	b = appendSome(b, `,"unknown":`, s.Unknown)
+	b = appendTrue(b, `,"observe":true`, s.Observe)
+	b = appendTrue(b, `,"shrink":true`, s.Shrink)
+	b = appendCount(b, `,"summary_tokens":`, s.SummaryTokens)
 	return append(b, '}')
 }
 

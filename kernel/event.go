@@ -60,6 +60,10 @@ const (
 	KindReconciled      EventKind = "reconciled"
 	KindEffectResolved  EventKind = "effect_resolved"
 	KindUserSaid        EventKind = "user_said"
+	KindContextOver     EventKind = "context_over"
+	KindSummarized      EventKind = "summarized"
+	KindObserved        EventKind = "observed"
+	KindNoticed         EventKind = "noticed"
 	KindCancelled       EventKind = "cancelled"
 	KindHostFailed      EventKind = "host_failed"
 )
@@ -78,7 +82,32 @@ type ContextPrepared struct {
 	Messages    int      `json:"messages"`
 	Tools       string   `json:"tools,omitempty"` // digest of the capability snapshot
 	Warnings    []string `json:"warnings,omitempty"`
+	// Attached are the ids of the notices that go with the request: pending
+	// ones, each once.
+	Attached []string `json:"attached,omitempty"`
+	// Compacted says that the history was made smaller for the request; nil: it
+	// was not. The content then says how.
+	Compacted *Compaction `json:"compacted,omitempty"`
 }
+
+// Compaction says how a history was made smaller.
+type Compaction struct {
+	Archive string    `json:"archive"`           // the id under which it can be found what was there before
+	Removed int       `json:"removed,omitempty"` // messages that a summary stands for
+	Spilled int       `json:"spilled,omitempty"` // results that were shortened
+	Before  int64     `json:"before"`            // tokens, as estimated
+	After   int64     `json:"after"`             // fewer
+	Summary SummaryBy `json:"summary,omitempty"` // who wrote it
+}
+
+// SummaryBy says who wrote the summary of a compaction.
+type SummaryBy string
+
+// The authors. The zero value: there is no summary.
+const (
+	SummaryModel  SummaryBy = "model"
+	SummaryDigest SummaryBy = "digest" // by rule
+)
 
 // ContextFault says why no request could be prepared.
 type ContextFault string
@@ -96,6 +125,26 @@ type ContextFailed struct {
 	Cmd    Seq          `json:"cmd"`
 	Fault  ContextFault `json:"fault"`
 	Detail string       `json:"detail,omitempty"`
+}
+
+// ContextOver answers PrepareContext where Spec.SummaryTokens lets the model
+// write summaries: the request is over the window, and a summary is needed that
+// takes that much input. The history is as it was.
+type ContextOver struct {
+	At          Time   `json:"at"`
+	Cmd         Seq    `json:"cmd"`
+	InputTokens int64  `json:"input_tokens"`     // estimate for the request of the summary
+	Detail      string `json:"detail,omitempty"` // the sizes, in words
+}
+
+// Summarized answers Summarize: either a reply arrived whole, or Failure says
+// why none did. Its content is the text.
+type Summarized struct {
+	At      Time     `json:"at"`
+	Cmd     Seq      `json:"cmd"`
+	Usage   *Usage   `json:"usage,omitempty"`   // of a whole reply; nil: the provider reported none
+	Failure *Failure `json:"failure,omitempty"` // nil: a whole reply
+	Size    int      `json:"size,omitempty"`    // bytes of the text; 0: there is none of use
 }
 
 // StopReason is a provider's stop reason in neutral form.
@@ -230,6 +279,9 @@ type CallDecided struct {
 	// Asking says how a person is asked, where Answer is Ask. nil: without an
 	// expiry, by anyone, for good.
 	Asking *Asking `json:"asking,omitempty"`
+	// The next two are for the record, and decide nothing here.
+	Risk   Risk   `json:"risk,omitempty"`
+	Policy string `json:"policy,omitempty"` // hash of the policy that answered
 }
 
 // Asking says how a person is asked about a call.
@@ -368,6 +420,26 @@ type UserSaid struct {
 	Size   int    `json:"size"`             // bytes
 }
 
+// Observed answers Observe: the observers of the call have seen it. What they
+// say are warnings, and change nothing.
+type Observed struct {
+	At       Time     `json:"at"`
+	Cmd      Seq      `json:"cmd"`
+	Call     string   `json:"call"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Noticed says that a notice for the run was taken up. It stays pending until
+// the reply to a request that it went with has entered the history; what is
+// pending at the stop, nobody has seen. At most MaxNotices are pending. Its
+// content is the text.
+type Noticed struct {
+	At     Time   `json:"at"`
+	Notice string `json:"notice"` // its id, as IsName has it
+	By     string `json:"by,omitempty"`
+	Size   int    `json:"size"` // bytes
+}
+
 // Status is the outcome of a tool's run, as an observation of the loop.
 type Status string
 
@@ -468,6 +540,10 @@ func (e ClaimRefused) When() Time    { return e.At }
 func (e Reconciled) When() Time      { return e.At }
 func (e EffectResolved) When() Time  { return e.At }
 func (e UserSaid) When() Time        { return e.At }
+func (e ContextOver) When() Time     { return e.At }
+func (e Summarized) When() Time      { return e.At }
+func (e Observed) When() Time        { return e.At }
+func (e Noticed) When() Time         { return e.At }
 func (e Cancelled) When() Time       { return e.At }
 func (e HostFailed) When() Time      { return e.At }
 
@@ -487,6 +563,10 @@ func (ClaimRefused) Kind() EventKind    { return KindClaimRefused }
 func (Reconciled) Kind() EventKind      { return KindReconciled }
 func (EffectResolved) Kind() EventKind  { return KindEffectResolved }
 func (UserSaid) Kind() EventKind        { return KindUserSaid }
+func (ContextOver) Kind() EventKind     { return KindContextOver }
+func (Summarized) Kind() EventKind      { return KindSummarized }
+func (Observed) Kind() EventKind        { return KindObserved }
+func (Noticed) Kind() EventKind         { return KindNoticed }
 func (Cancelled) Kind() EventKind       { return KindCancelled }
 func (HostFailed) Kind() EventKind      { return KindHostFailed }
 
@@ -506,5 +586,9 @@ func (ClaimRefused) event()    {}
 func (Reconciled) event()      {}
 func (EffectResolved) event()  {}
 func (UserSaid) event()        {}
+func (ContextOver) event()     {}
+func (Summarized) event()      {}
+func (Observed) event()        {}
+func (Noticed) event()         {}
 func (Cancelled) event()       {}
 func (HostFailed) event()      {}

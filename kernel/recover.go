@@ -25,72 +25,57 @@ func backoff(attempt, jitter int) time.Duration {
 	return d + d/4*time.Duration(jitter)/jitterUnits
 }
 
-func (m *machine) prepare() {
-	m.commitSaid()
-	m.Phase = PhasePreparing
-	m.Awaiting = m.number()
-	m.emit(PrepareContext{Cmd: m.Awaiting, Turn: m.Turn + 1})
-}
-
-func (m *machine) onContextPrepared(e ContextPrepared) error {
-	if m.Phase != PhasePreparing || e.Cmd != m.Awaiting {
-		return m.stale(e, e.Cmd)
-	}
-	if e.InputTokens < 0 || e.InputTokens > maxUsage {
-		return invalid(fmt.Sprintf("a request of %d tokens", e.InputTokens))
-	}
-	m.Awaiting = 0
-	m.warn(e.Warnings...)
-	m.InputTokens = e.InputTokens
-	m.MaxTokens = m.Spec.MaxTokens
-	m.Attempt = 0
-	m.Expanded = false
-	m.send()
-	return nil
-}
-
-func (m *machine) onContextFailed(e ContextFailed) error {
-	if m.Phase != PhasePreparing || e.Cmd != m.Awaiting {
-		return m.stale(e, e.Cmd)
-	}
-	m.Awaiting = 0
-	stop := StopContext
-	switch e.Fault {
-	case ContextClarification:
-		stop = StopClarify
-	case ContextTooLarge, ContextBroken:
-		m.blame(LinkHarness, LinkHarness)
-	default:
-		return invalid(fmt.Sprintf("context fault %.40q", e.Fault))
-	}
-	m.end(stop, Clip(e.Detail, 500))
-	return nil
-}
-
 // send charges the next attempt and sends it, or ends the run.
 func (m *machine) send() {
-	amount := m.Spec.Price.reservation(m.InputTokens, m.MaxTokens)
-	stop, detail := m.Budget.reserve(amount, &m.Spec.Limits, m.Spec.Price)
-	switch {
-	case stop != "":
-	case m.Now >= m.Deadline:
-		stop, detail = StopDeadline, "the deadline passed before the request was sent"
-	case m.Requests >= m.Spec.Retry.PerRun:
-		stop, detail = StopModelError, "request_budget"
-	}
-	if stop != "" {
-		m.Budget.release()
-		m.end(stop, detail)
+	if !m.charge(m.InputTokens, m.MaxTokens, "the deadline passed before the request was sent") {
 		return
 	}
 	if m.Attempt == 0 {
 		m.Turn++
 	}
 	m.Attempt++
-	m.Requests++
 	m.Phase = PhaseRequesting
 	m.Awaiting = m.number()
 	m.emit(CallModel{Cmd: m.Awaiting, Turn: m.Turn, Attempt: m.Attempt, MaxTokens: m.MaxTokens})
+}
+
+// charge reserves a request that is about to be sent, and counts it; or ends the
+// run. late says what the deadline's passing came before.
+func (m *machine) charge(input int64, output int, late string) bool {
+	amount := m.Spec.Price.reservation(input, output)
+	stop, detail := m.Budget.reserve(amount, &m.Spec.Limits, m.Spec.Price)
+	switch {
+	case stop != "":
+	case m.Now >= m.Deadline:
+		stop, detail = StopDeadline, late
+	case m.Requests >= m.Spec.Retry.PerRun:
+		stop, detail = StopModelError, "request_budget"
+	}
+	if stop != "" {
+		m.Budget.release()
+		m.end(stop, detail)
+		return false
+	}
+	m.Requests++
+	return true
+}
+
+// settleRequest takes the report of the request that is out: what a whole reply
+// reports, or why there is none.
+func (m *machine) settleRequest(u *Usage, f *Failure) {
+	switch {
+	case f == nil:
+		if u != nil && !u.plausible() {
+			m.warn("the provider reported impossible usage; the reservation is charged instead")
+		}
+		m.Budget.settle(u)
+	case f.charges():
+		m.Budget.hold(m.Awaiting)
+	default:
+		m.Budget.release()
+	}
+	m.Awaiting = 0
+	m.Summarizing = false
 }
 
 func (m *machine) onModelReplied(e ModelReplied) error {
@@ -103,11 +88,7 @@ func (m *machine) onModelReplied(e ModelReplied) error {
 		}
 		return m.stale(e, e.Cmd)
 	}
-	m.Awaiting = 0
-	if u := e.Reply.Usage; u != nil && !u.plausible() {
-		m.warn("the provider reported impossible usage; the reservation is charged instead")
-	}
-	m.Budget.settle(e.Reply.Usage)
+	m.settleRequest(e.Reply.Usage, nil)
 	switch {
 	case m.Phase == PhaseDraining:
 		m.drain()
@@ -174,12 +155,7 @@ func (m *machine) onModelFailed(e ModelFailed) error {
 
 // failed takes a request that brought no whole reply.
 func (m *machine) failed(f *Failure) {
-	if f.charges() {
-		m.Budget.hold(m.Awaiting)
-	} else {
-		m.Budget.release()
-	}
-	m.Awaiting = 0
+	m.settleRequest(nil, f)
 	if m.Phase == PhaseDraining {
 		m.drain()
 		return
@@ -187,9 +163,9 @@ func (m *machine) failed(f *Failure) {
 	m.retry(f)
 }
 
-// awaitsReport reports whether cmd is the model request that is out.
+// awaitsReport reports whether cmd is the turn's request that is out.
 func (m *machine) awaitsReport(cmd Seq) bool {
-	return m.Awaiting == cmd && cmd != 0 && (m.Phase == PhaseRequesting || m.Phase == PhaseDraining)
+	return m.Awaiting == cmd && cmd != 0 && !m.Summarizing && (m.Phase == PhaseRequesting || m.Phase == PhaseDraining)
 }
 
 // charges reports whether the provider may have used tokens.
@@ -227,7 +203,7 @@ func (m *machine) retry(f *Failure) {
 	m.blameFailure(f)
 	switch {
 	case f.Kind == FailContext:
-		m.end(StopContext, f.cause())
+		m.tooLong(f)
 		return
 	case f.Kind == FailFilter:
 		m.end(StopFiltered, "")
@@ -257,6 +233,16 @@ func (m *machine) retry(f *Failure) {
 	m.Awaiting = m.number()
 	m.Due = m.Now.Add(delay)
 	m.emit(SetTimer{Cmd: m.Awaiting, Timer: TimerRetry, At: m.Due, After: delay})
+}
+
+// tooLong asks for a smaller request, once a turn and within the attempts.
+func (m *machine) tooLong(f *Failure) {
+	if !m.Spec.Shrink || m.Shrunk || m.Attempt >= m.Spec.Retry.Attempts || m.Requests >= m.Spec.Retry.PerRun {
+		m.end(StopContext, f.cause())
+		return
+	}
+	m.Shrunk = true
+	m.prepareAgain()
 }
 
 func (m *machine) blameFailure(f *Failure) {

@@ -34,6 +34,8 @@ func reread(b []byte) Event {
 		e = x.callStarted()
 	case KindCallReturned:
 		e = x.callReturned()
+	case KindObserved:
+		e = x.observed()
 	default:
 		return nil
 	}
@@ -63,6 +65,18 @@ func (x *exact) contextPrepared() Event {
 	readNumber(x, `,"input_tokens":`, &e.InputTokens)
 	readNumber(x, `,"messages":`, &e.Messages)
 	readSome(x, `,"tools":`, &e.Tools)
+	if bytes.HasPrefix(x.rest, []byte(`,"attached":[`)) {
+		e.Attached = readList(x, `,"attached":[`, func(s *string) { readText(x, "", s) })
+	}
+	x.must(`}`)
+	return e
+}
+
+func (x *exact) observed() Event {
+	var e Observed
+	readNumber(x, `{"at":`, &e.At)
+	readNumber(x, `,"cmd":`, &e.Cmd)
+	readText(x, `,"call":`, &e.Call)
 	x.must(`}`)
 	return e
 }
@@ -121,6 +135,8 @@ func (x *exact) callDecided() Event {
 	readCount(x, `,"attempts":`, &e.Attempts)
 	e.Keyed = x.is(`,"keyed":true`)
 	readSome(x, `,"key":`, &e.Key)
+	readSome(x, `,"risk":`, &e.Risk)
+	readSome(x, `,"policy":`, &e.Policy)
 	x.must(`}`)
 	return e
 }

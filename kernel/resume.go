@@ -16,7 +16,9 @@ func (m *machine) onResumed() error {
 	}
 	switch m.Phase {
 	case PhasePreparing:
-		m.emit(PrepareContext{Cmd: m.Awaiting, Turn: m.Turn + 1})
+		m.putPreparation()
+	case PhaseSummarizing:
+		m.summarized(&Summarized{Failure: &Failure{Kind: FailLost}})
 	case PhaseRequesting:
 		m.failed(&Failure{Kind: FailLost})
 	case PhaseBackingOff:
@@ -24,13 +26,15 @@ func (m *machine) onResumed() error {
 	case PhaseVerifying:
 		m.emit(Verify{Cmd: m.Awaiting, Final: m.Answering && m.Ending.Stop == ""})
 	case PhaseActing:
+		if m.Observing != 0 {
+			m.putObservation()
+		}
 		m.resumeCalls()
 		m.advance()
 	case PhaseDraining:
 		m.resumeCalls()
 		if m.Awaiting != 0 {
-			m.Budget.hold(m.Awaiting)
-			m.Awaiting = 0
+			m.settleRequest(nil, &Failure{Kind: FailLost})
 		}
 		m.drain()
 	}

@@ -33,6 +33,15 @@ type Spec struct {
 	Continue bool `json:"continue,omitempty"`
 	// Unknown says what a call whose outcome is unknown does to its run.
 	Unknown OnUnknown `json:"unknown,omitempty"`
+	// Observe says that there are observers, who see each call once it is
+	// answered, before anything else begins.
+	Observe bool `json:"observe,omitempty"`
+	// Shrink says that a request which the provider refuses as too long is
+	// prepared once more, smaller, once a turn. Otherwise that ends the run.
+	Shrink bool `json:"shrink,omitempty"`
+	// SummaryTokens is the output limit of a request for a summary, up to
+	// 1,000,000. 0: the model writes none.
+	SummaryTokens int `json:"summary_tokens,omitempty"`
 }
 
 // OnUnknown says what a call whose outcome is unknown does to its run.
@@ -134,6 +143,7 @@ func (s *Spec) Validate() error {
 		{r.PerRun >= 1, "limits.retry.per_run", "at least 1"},
 		{r.Wait >= 0, "limits.retry.wait", "at least 0"},
 		{s.Price == nil || s.Price.inRange(), "price", "from 0 to 10^13 micro-units"},
+		{s.SummaryTokens >= 0 && s.SummaryTokens <= 1_000_000, "summary_tokens", "from 0 to 1,000,000"},
 		{s.Verify == VerifyNever || s.Verify == VerifyAnswer || s.Verify == VerifyEachTurn, "verify", "answer or each_turn"},
 	}
 	for _, c := range checks {

@@ -7,14 +7,15 @@ type Phase string
 
 // The phases; docs/architecture.md draws them.
 const (
-	PhaseNew        Phase = ""            // before RunStarted
-	PhasePreparing  Phase = "preparing"   // a PrepareContext is out
-	PhaseRequesting Phase = "requesting"  // a CallModel is out
-	PhaseBackingOff Phase = "backing_off" // a retry timer is out
-	PhaseActing     Phase = "acting"      // calls of the turn are decided, asked about and run
-	PhaseVerifying  Phase = "verifying"   // a Verify is out
-	PhaseDraining   Phase = "draining"    // the stop is known; an aborted command still has to report
-	PhaseStopped    Phase = "stopped"     // nothing follows
+	PhaseNew         Phase = ""            // before RunStarted
+	PhasePreparing   Phase = "preparing"   // a PrepareContext is out
+	PhaseSummarizing Phase = "summarizing" // a Summarize is out
+	PhaseRequesting  Phase = "requesting"  // a CallModel is out
+	PhaseBackingOff  Phase = "backing_off" // a retry timer is out
+	PhaseActing      Phase = "acting"      // calls of the turn are decided, asked about and run
+	PhaseVerifying   Phase = "verifying"   // a Verify is out
+	PhaseDraining    Phase = "draining"    // the stop is known; an aborted command still has to report
+	PhaseStopped     Phase = "stopped"     // nothing follows
 )
 
 // State is a run between two events. It is a value: Step returns a new one and
@@ -24,7 +25,9 @@ const (
 // Invariants: 0 <= Turn <= Spec.Limits.Turns; 0 <= Calls <= Spec.Limits.Calls;
 // Attempt <= Spec.Retry.Attempts; Requests <= Spec.Retry.PerRun; Waited <=
 // Spec.Retry.Wait; 0 <= Cursor <= len(Batch); every call before Cursor was
-// answered with one Commit, and no call behind it was.
+// answered with one Commit, and no call behind it was; Observing is 0 unless the
+// call before Cursor was answered just now; Tries <= 2; Notices are at most
+// MaxNotices different ids, and Attached are some of them.
 type State struct {
 	Phase    Phase `json:"phase"`
 	Spec     Spec  `json:"spec"`
@@ -34,7 +37,9 @@ type State struct {
 	LastCmd  Seq   `json:"last_cmd"`
 	// Awaiting is the one command that the phase waits for: a preparation, a
 	// model request, a retry timer or a verification. 0: none.
-	Awaiting      Seq  `json:"awaiting,omitempty"`
+	Awaiting Seq `json:"awaiting,omitempty"`
+	// Summarizing says that Awaiting is a Summarize.
+	Summarizing   bool `json:"summarizing,omitempty"`
 	Due           Time `json:"due,omitempty"`            // of the retry timer
 	DeadlineTimer Seq  `json:"deadline_timer,omitempty"` // 0: it went off, or time stands still
 	// Paused says that the run waits for people alone: since PausedAt its time
@@ -54,11 +59,20 @@ type State struct {
 	Requests    int           `json:"requests"`
 	Waited      time.Duration `json:"waited"`
 	Budget      Budget        `json:"budget"`
+	Shrunk      bool          `json:"shrunk,omitempty"` // a smaller request was asked for in this turn
+	Tries       int           `json:"tries,omitempty"`  // summaries asked for in this turn
+
+	// The notices that no model has seen for sure, oldest first, and those of
+	// them that go with the request of the current turn.
+	Notices  []string `json:"notices,omitempty"`
+	Attached []string `json:"attached,omitempty"`
 
 	// The calls of the current turn, in order.
 	Batch  []CallState `json:"batch,omitempty"`
 	Cursor int         `json:"cursor,omitempty"` // first call that is not answered
 	Fatal  string      `json:"fatal,omitempty"`  // the call that failed for good
+	// Observing is the Observe that is out for the call before Cursor. 0: none.
+	Observing Seq `json:"observing,omitempty"`
 
 	Observations int             `json:"observations"` // tool results so far
 	IDs          index[struct{}] `json:"ids"`          // call ids of the run

@@ -48,10 +48,8 @@ func (m *machine) take(e Event) error {
 	switch e := e.(type) {
 	case RunStarted:
 		return m.onRunStarted(e)
-	case ContextPrepared:
-		return m.onContextPrepared(e)
-	case ContextFailed:
-		return m.onContextFailed(e)
+	case ContextPrepared, ContextFailed, ContextOver, Summarized:
+		return m.onPreparation(e)
 	case ModelReplied:
 		return m.onModelReplied(e)
 	case ModelFailed:
@@ -66,6 +64,10 @@ func (m *machine) take(e Event) error {
 		return m.onClaimRefused(e)
 	case CallReturned:
 		return m.onCallReturned(e)
+	case Observed:
+		return m.onObserved(e)
+	case Noticed:
+		return m.onNoticed(e)
 	case Reconciled:
 		return m.onReconciled(e)
 	case EffectResolved:

@@ -24,7 +24,7 @@ type Wait struct {
 // Waiting reports that a run waits for people, and for nothing else: nobody
 // needs to drive it until they have decided or Until has come.
 func (s *State) Waiting() (Wait, bool) {
-	if s.Phase != PhaseActing || s.Cursor >= len(s.Batch) {
+	if s.Phase != PhaseActing || s.Observing != 0 || s.Cursor >= len(s.Batch) {
 		return Wait{}, false
 	}
 	first := &s.Batch[s.Cursor]

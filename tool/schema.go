@@ -19,23 +19,49 @@ const draft2020 = "https://json-schema.org/draft/2020-12/schema"
 type schema struct {
 	compiled *jsonschema.Schema
 	flat     *flat // nil: it is not flat
+	foreign  bool  // its names are another program's: none of them is an identity of ours
 }
 
 // compileSchema compiles the schema of a tool's arguments: draft 2020-12, type
 // object, closed, without names of identities, no reference that leaves it.
 func compileSchema(raw json.RawMessage) (*schema, error) {
-	doc, err := parseObject(raw)
+	doc, compiled, err := compile(raw)
 	if err != nil {
-		return nil, fmt.Errorf("the schema is %w", err)
-	}
-	if err := checkDialect(doc, map[string]bool{}); err != nil {
 		return nil, err
-	}
-	if doc["type"] != "object" {
-		return nil, errors.New(`the schema must say "type": "object"`)
 	}
 	if name, found := identityInSchema(doc); found {
 		return nil, errors.New(refusedIdentity(name))
+	}
+	if !isClosed(compiled) {
+		return nil, errors.New(`the schema must say "additionalProperties": false, so that the model can send no other arguments`)
+	}
+	return &schema{compiled: compiled, flat: newFlat(doc)}, nil
+}
+
+// compileForeign compiles a schema that is not ours to word: it may be open,
+// and its names mean what its owner says.
+func compileForeign(shown, foreign json.RawMessage) (*schema, error) {
+	if doc, err := parseObject(shown); err != nil || doc["type"] != "object" {
+		return nil, errors.New(`the schema must be an object that says "type": "object"`)
+	}
+	doc, compiled, err := compile(foreign)
+	if err != nil {
+		return nil, err
+	}
+	return &schema{compiled: compiled, flat: newFlat(doc), foreign: true}, nil
+}
+
+// compile compiles what every schema has to be.
+func compile(raw json.RawMessage) (map[string]any, *jsonschema.Schema, error) {
+	doc, err := parseObject(raw)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the schema is %w", err)
+	}
+	if err := checkDialect(doc, map[string]bool{}); err != nil {
+		return nil, nil, err
+	}
+	if doc["type"] != "object" {
+		return nil, nil, errors.New(`the schema must say "type": "object"`)
 	}
 	const url = "tool:///schema"
 	c := jsonschema.NewCompiler()
@@ -44,19 +70,13 @@ func compileSchema(raw json.RawMessage) (*schema, error) {
 	c.RegisterVocabulary(exactIntegers())
 	c.AssertVocabs()
 	if err := c.AddResource(url, doc); err != nil {
-		return nil, fmt.Errorf("the schema cannot be read: %w", err)
+		return nil, nil, fmt.Errorf("the schema cannot be read: %w", err)
 	}
 	compiled, err := c.Compile(url)
 	if err != nil {
-		return nil, fmt.Errorf("the schema does not compile: %w", err)
+		return nil, nil, fmt.Errorf("the schema does not compile: %w", err)
 	}
-	if !isClosed(compiled) {
-		return nil, errors.New(`the schema must say "additionalProperties": false, so that the model can send no other arguments`)
-	}
-	if err := checkReferences(compiled); err != nil {
-		return nil, err
-	}
-	return &schema{compiled: compiled, flat: newFlat(doc)}, nil
+	return doc, compiled, checkReferences(compiled)
 }
 
 // check validates args. Its error is INVALID_ARGUMENT in plain words.
@@ -75,7 +95,7 @@ func (s *schema) validate(args []byte) (err error) {
 	if err != nil {
 		return invalid("the arguments are " + err.Error())
 	}
-	if name, found := identityName(v); found {
+	if name, found := identityName(v); found && !s.foreign {
 		return invalid("unexpected arguments: " + showName(name))
 	}
 	if tooCostly(s.compiled, v) {

@@ -115,7 +115,7 @@ func (s Spec) canonical() []byte {
 	b, err := json.Marshal([]any{
 		s.Name, s.Description, schema, s.Effect, caps,
 		s.Limits.Timeout, s.Limits.MaxResult, s.Limits.Attempts,
-		s.RepeatWindow, s.Exclusive, s.Risk,
+		s.RepeatWindow, s.Exclusive, s.Risk, string(s.Foreign),
 	})
 	if err != nil {
 		return []byte(s.Name)

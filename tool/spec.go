@@ -45,7 +45,7 @@ func register(spec Spec) (Spec, *schema, error) {
 	if err := errors.Join(checkWords(spec), checkGuards(spec), checkLimits(spec.Limits)); err != nil {
 		return refuse(err)
 	}
-	compiled, err := compileSchema(spec.Schema)
+	compiled, err := schemaOf(spec)
 	if err != nil {
 		return refuse(err)
 	}
@@ -65,6 +65,13 @@ func register(spec Spec) (Spec, *schema, error) {
 	return spec, compiled, nil
 }
 
+func schemaOf(s Spec) (*schema, error) {
+	if s.Foreign != nil {
+		return compileForeign(s.Schema, s.Foreign)
+	}
+	return compileSchema(s.Schema)
+}
+
 // checkWords judges everything but the schema and the limits.
 func checkWords(s Spec) error {
 	switch {
@@ -76,7 +83,7 @@ func checkWords(s Spec) error {
 		return fmt.Errorf("the description is over %d bytes", maxDescription)
 	case len(s.Schema) == 0:
 		return errors.New("the schema is missing")
-	case len(s.Schema) > maxSchema:
+	case len(s.Schema) > maxSchema || len(s.Foreign) > maxSchema:
 		return fmt.Errorf("the schema is over %d bytes", maxSchema)
 	case s.Effect != "" && !knownEffect(s.Effect):
 		return errors.New("the effect class must be read, idempotent, reconcilable or once")

@@ -48,6 +48,11 @@ type Spec struct {
 	Name        string          // 1–64 of a–z, A–Z, 0–9, _ and -
 	Description string          // for the model
 	Schema      json.RawMessage // JSON Schema 2020-12, type object
+	// Foreign is the schema that another program published for a tool of its
+	// own, type object. Where it is set arguments are checked against it, it may
+	// be open, none of its names counts as an identity, and Schema is only what a
+	// model is shown of it.
+	Foreign json.RawMessage
 	// Effect is the class of every call, and the gravest one where the tool is
 	// a Classifier. Empty: kernel.Once. Reconcilable needs a Lookuper.
 	Effect kernel.EffectClass

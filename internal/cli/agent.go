@@ -18,8 +18,9 @@ import (
 // is to be recorded in a journal at that path. It
 // starts nothing and contacts nobody. Call release when the agent is not used
 // any more; called earlier, and it may be called again, it kills the programs
-// that the agent runs. Errors are CONFIGURATION.
-func buildAgent(c *config.Config, journal string) (agent *engine.Agent, release func(), err error) {
+// that the agent runs. ask answers what MCP servers want to know of a person; nil:
+// nobody does. Errors are CONFIGURATION.
+func buildAgent(c *config.Config, journal string, ask elicitor) (agent *engine.Agent, release func(), err error) {
 	m, err := buildModel(c.Model)
 	if err != nil {
 		return nil, nil, err
@@ -46,11 +47,16 @@ func buildAgent(c *config.Config, journal string) (agent *engine.Agent, release 
 		RequestTimeout: c.RequestTimeout,
 		Unknown:        c.Unknown,
 	}
+	if err := attachMemory(agent, c); err != nil {
+		release()
+		return nil, nil, err
+	}
 	if v := c.Verify; v != nil {
 		agent.Verifier = verify.Program{Tool: config.RunProgram, Program: v.Program, Args: v.Args, ExitCode: v.ExitCode, Stdout: v.Stdout}
 		agent.VerifyEachTurn, agent.Continue = v.EachTurn, v.Continue
 	}
-	return agent, release, nil
+	release, err = withMCP(agent, c, ask, release)
+	return agent, release, err
 }
 
 func buildModel(m config.Model) (model.Model, error) {

@@ -25,7 +25,7 @@ func TestDocumentedCommandLine(t *testing.T) {
 		if c.Runnable() && c.HasParent() && !c.HasSubCommands() {
 			known["holdfast "+strings.TrimPrefix(c.CommandPath()+strings.TrimPrefix(c.Use, c.Name()), "holdfast ")] = true
 		}
-		for _, flag := range regexp.MustCompile(`(?m)^ +(-\w)?,? +(--[\w-]+)`).FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
+		for _, flag := range regexp.MustCompile(`(?m)^ +(-\w)?,? +(--[\w-]+)`).FindAllStringSubmatch(c.Flags().FlagUsages()+c.PersistentFlags().FlagUsages(), -1) {
 			known[flag[1]], known[flag[2]] = true, true
 		}
 		for _, sub := range c.Commands() {
@@ -34,14 +34,15 @@ func TestDocumentedCommandLine(t *testing.T) {
 	}
 	walk((&app{stdout: &output{}}).rootCommand())
 	for _, v := range []any{report{}, tokens{}, record{}, trace{}, event{}, message{}, kernel.Call{}, head{}, waits{}, check{}, build{},
-		approval{}, approvers{}, vote{}, effect{}, resolution{}, delivered{}, worked{}, verified{}, flaw{}, checkedFile{}} {
+		approval{}, approvers{}, vote{}, effect{}, resolution{}, delivered{}, worked{}, verified{}, flaw{}, checkedFile{}, remembered{},
+		deskReport{}, deskEntry{}, deskTicket{}, deskDraft{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 				known[name] = true
 			}
 		}
 	}
-	for _, name := range []string{"checks", "target", "head"} { // of objects without a name
+	for _, name := range []string{"checks", "target", "head", "already_submitted", "cancelled", "file", "fixtures"} { // of objects without a name
 		known[name] = true
 	}
 

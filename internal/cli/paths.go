@@ -37,7 +37,7 @@ func journalBeside(file string) string {
 // hostFiles are the paths that belong to the host and not to the agent, which
 // otherwise could rewrite its rules or its record: the configuration, the one
 // that is read by default, the script that answers, the journal with the files
-// that SQLite keeps beside it, and the folder of journals.
+// that SQLite keeps beside it, the folder of journals, and those of the memory.
 func hostFiles(c *config.Config, journal string) ([]string, error) {
 	paths := []string{
 		filepath.Join(filepath.Dir(c.File), defaultConfig), filepath.Dir(journalBeside(c.File)),
@@ -46,6 +46,7 @@ func hostFiles(c *config.Config, journal string) ([]string, error) {
 	if c.File != "" {
 		paths = append(paths, c.File)
 	}
+	paths = append(paths, memoryFolders(c)...)
 	if c.Model.Provider == config.Script {
 		paths = append(paths, c.Model.Name)
 	}

@@ -66,13 +66,14 @@ func (a *app) run(ctx context.Context, flags runFlags, question string) error {
 	if path == "" {
 		path = journalBeside(c.File)
 	}
-	agent, release, err := buildAgent(c, path)
+	d := newDisplay(a.stdout)
+	approver := newApprover(flags.yes, a.stdin, a.stderr, d)
+	agent, release, err := buildAgent(c, path, elicitorOf(approver))
 	if err != nil {
 		return err
 	}
 	defer release()
-	d := newDisplay(a.stdout)
-	agent.Approver = newApprover(flags.yes, a.stdin, a.stderr, d)
+	agent.Approver = approver
 
 	kept, err := c.Stored()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // toolNames are the tools that a configuration may list, sorted.
 func toolNames() []string {
-	return []string{"list_files", "multiply", "read_file", config.RunProgram, "write_file"}
+	return []string{"list_files", "multiply", config.ProposeMemory, "read_file", config.RunProgram, "write_file"}
 }
 
 // buildTools makes the tools that c lists, in that order. Those for files do
@@ -24,7 +24,7 @@ func buildTools(c *config.Config, protected ...string) (set *tool.Set, release f
 		return nil, nil, err
 	}
 	available, err := availableTools(c, w, protected)
-	release = func() {
+	closeAll := func() { // release is nil by the time that an error is returned
 		if runs, ok := available[config.RunProgram].(io.Closer); ok {
 			_ = runs.Close() // never fails
 		}
@@ -32,7 +32,7 @@ func buildTools(c *config.Config, protected ...string) (set *tool.Set, release f
 	}
 	defer func() {
 		if err != nil {
-			release()
+			closeAll()
 		}
 	}()
 	if err != nil {
@@ -45,7 +45,7 @@ func buildTools(c *config.Config, protected ...string) (set *tool.Set, release f
 	if set, err = tool.NewSet(listed...); err != nil {
 		return nil, nil, err
 	}
-	return set, release, nil
+	return set, closeAll, nil
 }
 
 func availableTools(c *config.Config, w *files.Workspace, protected []string) (map[string]tool.Tool, error) {
@@ -56,6 +56,11 @@ func availableTools(c *config.Config, w *files.Workspace, protected []string) (m
 			return nil, err
 		}
 		all = append(all, run)
+	}
+	if m, err := memoryTool(c); err != nil {
+		return nil, err
+	} else if m != nil {
+		all = append(all, m)
 	}
 	available := make(map[string]tool.Tool, len(all))
 	for _, t := range all {

@@ -45,7 +45,7 @@ func (m *agents) of(_ context.Context, s *engine.Stored) (*engine.Agent, *config
 	if err := c.Complete(m.env); err != nil {
 		return nil, nil, err
 	}
-	agent, release, err := buildAgent(c, m.journal)
+	agent, release, err := buildAgent(c, m.journal, nil)
 	if err != nil {
 		return nil, nil, err
 	}

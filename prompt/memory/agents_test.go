@@ -65,6 +65,23 @@ func TestTheNearestNotesWin(t *testing.T) {
 	}
 }
 
+// A repository above that is somebody else's says nothing: anybody can put one
+// where others work below.
+func TestNotesOfSomebodyElsesFolder(t *testing.T) {
+	dir := tree(t, map[string]string{"shared/.git/": "", "shared/AGENTS.md": "of somebody else", "shared/mine/": ""})
+	if err := os.Chown(filepath.Join(dir, "shared"), 4711, -1); err != nil && os.Geteuid() == 0 {
+		t.Fatal(err)
+	}
+	all, _, err := notes(t, memory.AgentsFile{Workspace: filepath.Join(dir, "shared/mine")})
+	want := 1 // who is not root cannot give a folder away: the repository is theirs
+	if os.Geteuid() == 0 {
+		want = 0
+	}
+	if err != nil || len(all) != want {
+		t.Errorf("got %+v, %v", all, err)
+	}
+}
+
 // Row 73: notes over the limit fail whole, with the size, and so does what is
 // no file of the project.
 func TestNotesThatAreRefused(t *testing.T) {

@@ -58,7 +58,8 @@ type Config struct {
 	Workspace    string // absolute, an existing directory
 	Tools        []string
 	Programs     map[string]Program
-	Sandbox      *Sandbox // of the programs; nil: nothing in it is set
+	Sandbox      *Sandbox             // of the programs; nil: nothing in it is set
+	MCP          map[string]MCPServer // by name
 	Policy       []policy.Rule
 	Limits       kernel.Limits
 	Retry        kernel.Retry
@@ -66,6 +67,7 @@ type Config struct {
 	RequestTimeout time.Duration
 	Verify         *Verify // nil: answers stay unchecked
 	Engine         Engine
+	Memory         *Memory // nil: nothing is remembered
 	// Unknown says what a call whose outcome is unknown does to its run.
 	Unknown kernel.OnUnknown
 	// Kept says that this is what a run was started with (see FromStored), and

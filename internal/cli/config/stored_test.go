@@ -60,6 +60,7 @@ func full(t *testing.T) *config.Config {
 	fill(t, reflect.ValueOf(c).Elem())
 	c.File, c.Dir, c.Workspace = "/etc/agent/holdfast.yaml", "/etc/agent", "/srv/work"
 	c.Model.Provider, c.Model.BaseURL = config.OpenAI, "https://example.test/v1"
+	c.Memory.Project, c.Memory.User, c.Memory.State = "/srv/notes", "/srv/memory", "/srv/state"
 	c.Policy[0].Answer, c.Policy[0].OnExpiry, c.Policy[0].Approvers.Quorum = kernel.Ask, kernel.ExpiryEscalate, 1
 	return c
 }
@@ -122,6 +123,7 @@ func configs() *rapid.Generator[*config.Config] {
 		c.Policy = rapid.SliceOfN(rule, 0, 4).Draw(t, "policy")
 		c.Limits.Turns, c.Limits.Deadline = rapid.IntRange(1, 9).Draw(t, "turns"), span(1, 1000*time.Hour).Draw(t, "deadline")
 		c.Engine.Lease = span(time.Second, 10*time.Minute).Draw(t, "lease")
+		c.Memory = rapid.SampledFrom([]*config.Memory{nil, {AgentsMD: true}, {User: "/u", State: "/u"}, {Project: "/p", State: "/s", AgentsMD: true}}).Draw(t, "memory")
 		c.Unknown = rapid.SampledFrom([]kernel.OnUnknown{kernel.UnknownTell, kernel.UnknownWait}).Draw(t, "unknown")
 		if rapid.Bool().Draw(t, "verify") {
 			stdout := text.Draw(t, "stdout")
@@ -313,7 +315,7 @@ func TestStoredForm(t *testing.T) {
 		`"approvers":{"not_asker":true,"quorum":2,"from":["ann","ben"],"escalate":["eve","fay"]}},{"deny":"*_file"}],` +
 		`"limits":{"turns":8,"calls":12,"deadline":"30s","request_timeout":"15s","repeat":3,"tokens":0,"retry":{"attempts":4,"per_run":20,"wait":"3s"}},` +
 		`"verify":{"program":"main","args":["-x"],"exit_code":0,"stdout":"42","when":"each_turn","on_unverified":"continue"},` +
-		`"engine":{"lease":"10s"},"unknown":"wait"}`
+		`"engine":{"lease":"10s"},"memory":{"project":"/srv/notes","state":"/srv/memory","agents_md":true},"unknown":"wait"}`
 	stdout := "42"
 	c := config.Default("/etc/agent")
 	c.File, c.Workspace, c.Instructions = "/etc/agent/holdfast.yaml", "/srv/work", "Be <brief> & \"exact\".\n"
@@ -328,6 +330,7 @@ func TestStoredForm(t *testing.T) {
 		Approvers: kernel.Approvers{NotAsker: true, Quorum: 2, From: []string{"ann", "ben"}, Escalate: []string{"eve", "fay"}},
 	}, policy.Rule{Answer: kernel.Deny, Tool: "*_file"})
 	c.Verify = &config.Verify{Program: "main", Args: []string{"-x"}, Stdout: &stdout, EachTurn: true, Continue: true}
+	c.Memory = &config.Memory{Project: "/srv/notes", State: "/srv/memory", AgentsMD: true}
 	c.Unknown, c.Kept = kernel.UnknownWait, true
 	if b, err := c.Stored(); err != nil || string(b) != form {
 		t.Errorf("%v\ngot  %s\nwant %s", err, b, form)
@@ -366,6 +369,7 @@ func TestFromStoredRefuses(t *testing.T) {
 		"lease":             {change(`"lease":"3s"`, `"lease":"1h"`), kernel.CodeConfiguration, "engine.lease"},
 		"two":               {string(b) + `{}`, kernel.CodeConfiguration, "not JSON"},
 		"relative file":     {change(`"file":"/`, `"file":"`), kernel.CodeConfiguration, "not absolute"},
+		"relative memory":   {change(`"user":"/`, `"user":"`), kernel.CodeConfiguration, "not absolute"},
 		"relative folder":   {change(`"dir":"/`, `"dir":"`), kernel.CodeConfiguration, "not absolute"},
 		"no workspace":      {change(`"workspace":"/srv/work"`, `"workspace":""`), kernel.CodeConfiguration, "not absolute"},
 		"provider":          {change(`"provider":"openai"`, `"provider":"x"`), kernel.CodeConfiguration, "provider"},

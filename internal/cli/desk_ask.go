@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-run/holdfast"
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/desk/sqlite"
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+)
+
+// The modes of `desk ask`.
+const (
+	modeScript = "script"
+	modeLive   = "live"
+)
+
+// maxDeskQuestion bounds a question at the desk, in characters.
+const maxDeskQuestion = 6000
+
+// askFlags are the flags of `desk ask`. Limits are texts, so that every value
+// out of range is told in the same way.
+type askFlags struct {
+	*deskFlags
+	config, mode, scenario, session string
+	steps, calls, deadline, timeout string
+	chosenScenario, fixedTime       bool
+	limits                          kernel.Limits
+	requestTimeout                  time.Duration
+}
+
+func (a *app) deskAskCommand(common *deskFlags) *cobra.Command {
+	flags := &askFlags{deskFlags: common}
+	cmd := &cobra.Command{
+		Use:   "ask QUESTION",
+		Short: "Ask the desk's agent about a ticket, or for a draft",
+		Long: "Ask runs the desk's agent for the person of --user. With --mode script the model is a fixed script, which plays the\n" +
+			"same whatever it is asked; with --mode live it is the one of OPENAI_* or ANTHROPIC_*, or of the configuration -c.\n" +
+			"What became of the question is read from what is stored: status is answered, draft_prepared or\n" +
+			"draft_already_submitted (exit code 0), or says what went wrong (exit code 1).",
+		Args: exactly(1, "one QUESTION", "put the question in quotes"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.session == "" {
+				return usage("--session is missing", "name what the drafts belong to: the same content in the same session is the same draft")
+			}
+			flags.chosenScenario, flags.fixedTime = cmd.Flags().Changed("scenario"), cmd.Flags().Changed("timeout")
+			return a.desk(cmd.Context(), common, func(ctx context.Context, db *sqlite.DB, who desk.Identity) error {
+				return a.deskAsk(ctx, flags, db, who, args[0])
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&flags.config, "config", "c", "", "the configuration `FILE` that names the model of --mode live")
+	f.StringVar(&flags.mode, "mode", modeScript, "script or live: the `MODE`")
+	f.StringVar(&flags.scenario, "scenario", desk.ScenarioExplain, "explain or draft: the `SCRIPT` to play in --mode script")
+	f.StringVar(&flags.session, "session", "", "the `ID` of what drafts belong to; with --mode live also of the conversation")
+	defaults := desk.Limits()
+	f.StringVar(&flags.steps, "max-steps", strconv.Itoa(defaults.Turns), "at most `N` requests to the model")
+	f.StringVar(&flags.calls, "max-tool-calls", strconv.Itoa(defaults.Calls), "at most `N` calls")
+	f.StringVar(&flags.deadline, "deadline", defaults.Deadline.String(), "the `TIME` for the whole question, such as 30s; a number is seconds")
+	f.StringVar(&flags.timeout, "timeout", "15s", "the `TIME` for one request to the model")
+	return cmd
+}
+
+func (a *app) deskAsk(ctx context.Context, flags *askFlags, db *sqlite.DB, who desk.Identity, question string) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	question, err := a.readText(question, "the question", "ask something shorter")
+	if err == nil {
+		question, err = desk.Text(question, "the question", maxDeskQuestion)
+	}
+	if err == nil {
+		flags.session, err = desk.Text(flags.session, "the session", desk.MaxSession)
+	}
+	if err != nil {
+		return err
+	}
+	m, err := a.deskModel(flags)
+	if err != nil {
+		return err
+	}
+	agent, err := desk.Agent(m, desk.Services{Tickets: db, Drafts: db, Policies: db, Session: flags.session})
+	if err != nil {
+		return err
+	}
+	agent.Limits, agent.RequestTimeout = flags.limits, flags.requestTimeout
+	start := holdfast.Start{Agent: agent, Question: question, Tenant: who.Tenant, User: who.User}
+	if flags.mode == modeLive {
+		start.Session = flags.session // a script does not go on with a conversation
+	}
+	rt, err := holdfast.Open(ctx, holdfast.Options{File: runsOf(flags.db)})
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+	return a.deskRun(ctx, flags, rt, db, who, start)
+}
+
+// deskRun runs one question to its stop and reports what came of it.
+func (a *app) deskRun(ctx context.Context, flags *askFlags, rt *holdfast.Runtime, db *sqlite.DB, who desk.Identity, start holdfast.Start) error {
+	ctx, stop := untilInterrupted(ctx, func() {})
+	defer stop()
+	trace := &deskTrace{}
+	run, err := follow(ctx, rt, start, trace.see)
+	if err != nil {
+		return err
+	}
+	interrupted := ctx.Err() != nil
+	result, err := desk.ResultOf(context.WithoutCancel(ctx), db, who, run)
+	if err != nil {
+		return err
+	}
+	if err := writeJSON(a.stdout, a.newDeskReport(flags, start.Agent.Model.Info().Name, who, run, result, trace.entries)); err != nil {
+		return err
+	}
+	switch {
+	case interrupted:
+		return &kernel.Error{Code: kernel.CodeCancelled, Message: "interrupted", Hint: "look at holdfast desk drafts before you try again"}
+	case !result.Status.Done():
+		return exitError(exitFailure)
+	}
+	return nil
+}
+
+// check reads the limits: what is wrong with them is CONFIGURATION.
+func (f *askFlags) check() error {
+	switch {
+	case f.mode != modeScript && f.mode != modeLive:
+		return wrongFlag("--mode is script or live", "leave it out for script")
+	case f.mode == modeLive && f.chosenScenario:
+		return wrongFlag("--scenario belongs to --mode script: a live model plays no script", "leave one of the two out")
+	case f.mode == modeScript && !slices.Contains(desk.Scenarios(), f.scenario):
+		return wrongFlag("--scenario is explain or draft", "leave it out for explain")
+	case f.mode == modeScript && f.config != "":
+		return wrongFlag("-c names the model of --mode live", "leave it out, or write --mode live")
+	}
+	f.limits = desk.Limits()
+	for _, n := range []struct {
+		name, text string
+		into       *int
+	}{{"--max-steps", f.steps, &f.limits.Turns}, {"--max-tool-calls", f.calls, &f.limits.Calls}} {
+		v, err := strconv.Atoi(n.text)
+		if err != nil || v < 1 || v > 1_000_000 {
+			return wrongFlag(fmt.Sprintf("%s must be a whole number from 1 to 1000000, not %.40q", n.name, n.text), "leave it out for the default")
+		}
+		*n.into = v
+	}
+	for _, d := range []struct {
+		name, text string
+		into       *time.Duration
+	}{{"--deadline", f.deadline, &f.limits.Deadline}, {"--timeout", f.timeout, &f.requestTimeout}} {
+		v, ok := seconds(d.text)
+		if !ok || v <= 0 || v > 24*time.Hour {
+			return wrongFlag(fmt.Sprintf("%s must be a time above 0 and at most 24h, such as 30s, not %.40q", d.name, d.text), "leave it out for the default")
+		}
+		*d.into = v
+	}
+	return nil
+}
+
+// seconds reads a duration such as 1m30s, or a plain number of seconds.
+func seconds(text string) (time.Duration, bool) {
+	if d, err := time.ParseDuration(text); err == nil {
+		return d, true
+	}
+	d, err := time.ParseDuration(text + "s")
+	return d, err == nil
+}
+
+func wrongFlag(message, hint string) error {
+	return &kernel.Error{Code: kernel.CodeConfiguration, Message: message, Hint: hint}
+}
+
+// deskModel is the model that answers.
+func (a *app) deskModel(flags *askFlags) (model.Model, error) {
+	if flags.mode == modeScript {
+		return desk.Script(flags.scenario)
+	}
+	c, err := a.readConfig(flags.config)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Complete(a.env); err != nil {
+		return nil, err
+	}
+	if !flags.fixedTime {
+		flags.requestTimeout = c.RequestTimeout
+	}
+	return buildModel(c.Model)
+}

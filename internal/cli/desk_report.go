@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"math"
+
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// deskReport is what `desk ask` prints: a run's report, and what the desk's own
+// store says came of it. The names are an interface.
+type deskReport struct {
+	report
+	Usage     *tokens     `json:"usage"` // null: no reply reported any
+	Mode      string      `json:"mode"`
+	Model     string      `json:"model"`
+	Notice    string      `json:"notice,omitempty"`
+	Tenant    string      `json:"tenant"`
+	User      string      `json:"user"`
+	Status    desk.Status `json:"status"`
+	Drafts    []string    `json:"draft_ids"`
+	Submitted bool        `json:"tickets_submitted"` // whether a ticket has come of one of these drafts
+	Citations []string    `json:"citations"`
+	Trace     []deskEntry `json:"trace"`
+}
+
+func (a *app) newDeskReport(flags *askFlags, model string, who desk.Identity, run *engine.Run, r *desk.Result, trace []deskEntry) deskReport {
+	out := deskReport{
+		report: newReport(run), Mode: flags.mode, Model: model, Tenant: who.Tenant, User: who.User, Status: r.Status,
+		Drafts: []string{}, Submitted: len(r.Tickets) > 0, Citations: append([]string{}, r.Cited...), Trace: append([]deskEntry{}, trace...),
+	}
+	if out.report.Usage.RepliesWithUsage > 0 {
+		out.Usage = &out.report.Usage
+	}
+	for _, d := range r.Drafts {
+		out.Drafts = append(out.Drafts, d.ID)
+	}
+	if flags.mode == modeScript {
+		out.Notice = a.deskSay(flags.deskFlags, noticeScript)
+	}
+	return out
+}
+
+// deskEntry is a call in the trace.
+type deskEntry struct {
+	Step    int     `json:"step"`
+	Tool    string  `json:"tool"`
+	Code    string  `json:"code"` // OK, or why not
+	Elapsed float64 `json:"elapsed_ms"`
+}
+
+// deskTrace collects the calls of a run as they are answered.
+type deskTrace struct {
+	step    int
+	calls   map[string]string // names by id
+	entries []deskEntry
+}
+
+func (t *deskTrace) see(u engine.Update) {
+	switch e := u.Event.(type) {
+	case kernel.ModelReplied:
+		t.step = e.Turn
+		t.calls = map[string]string{}
+		for _, c := range e.Reply.Calls {
+			t.calls[c.ID] = c.Name
+		}
+	case kernel.CallDecided:
+		switch e.Answer {
+		case kernel.Invalid:
+			t.add(e.Call, string(e.Code), 0)
+		case kernel.Deny:
+			t.add(e.Call, "DENIED", 0)
+		}
+	case kernel.CallReturned:
+		code := string(e.Result.Code)
+		if e.Result.Status == kernel.StatusOK {
+			code = "OK"
+		}
+		elapsed := 0.0
+		if u.Content.Result != nil {
+			elapsed = math.Round(float64(u.Content.Result.Elapsed.Microseconds())/10) / 100
+		}
+		t.add(e.Call, code, elapsed)
+	}
+}
+
+func (t *deskTrace) add(call, code string, elapsed float64) {
+	t.entries = append(t.entries, deskEntry{Step: t.step, Tool: t.calls[call], Code: code, Elapsed: elapsed})
+}

@@ -1,0 +1,263 @@
+//go:build linux || darwin
+
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/tool/mcp"
+)
+
+// webServer is a real server over HTTP, which lets in whom allow says.
+func webServer(t *testing.T, allow func(w http.ResponseWriter, r *http.Request) bool) *httptest.Server {
+	t.Helper()
+	server := sdk.NewServer(&sdk.Implementation{Name: "web", Version: "1"}, nil)
+	sdk.AddTool(server, &sdk.Tool{Name: "greet", Description: "greets"}, func(_ context.Context, _ *sdk.CallToolRequest, in struct {
+		Name string `json:"name"`
+	}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "hello " + in.Name}}}, nil, nil
+	})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if allow(w, r) {
+			handler.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(func() {
+		for session := range server.Sessions() {
+			_ = session.Close()
+		}
+		web.CloseClientConnections()
+		web.Close()
+	})
+	return web
+}
+
+// A header's value comes from the environment, reaches the server, and is in no
+// error.
+func TestHeaders(t *testing.T) {
+	const secret = "Bearer t0p-s3cret-token"
+	var refuse atomic.Bool
+	web := webServer(t, func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Header.Get("Authorization") == secret && !refuse.Load() {
+			return true
+		}
+		http.Error(w, "not with "+r.Header.Get("Authorization"), http.StatusForbidden)
+		return false
+	})
+	c := mcp.Config{
+		Servers: map[string]mcp.Server{"web": {URL: web.URL, HeadersEnv: map[string]string{"Authorization": "DOCS_TOKEN"}}},
+		Getenv: func(name string) string {
+			if name == "DOCS_TOKEN" {
+				return secret
+			}
+			return ""
+		},
+		Backoff: time.Hour,
+	}
+	source := open(t, c)
+	set, warnings := source.Snapshot(t.Context())
+	if len(warnings) > 0 {
+		t.Fatal(warnings)
+	}
+	if o := mustCall(t, set, "mcp__web__greet", `{"name":"Ann"}`); o.Text != "hello Ann" {
+		t.Errorf("%q", o.Text)
+	}
+	refuse.Store(true)
+	o := mustCall(t, set, "mcp__web__greet", `{"name":"Ann"}`)
+	if !o.IsError || o.Facts.Disposition != kernel.InDoubt || strings.Contains(o.Text, "s3cret") {
+		t.Errorf("%+v", o)
+	}
+	_, warnings = open(t, c).Snapshot(t.Context())
+	if len(warnings) != 1 || strings.Contains(warnings[0], "s3cret") {
+		t.Errorf("%q", warnings)
+	}
+	c.Getenv = nil
+	if _, warnings = open(t, c).Snapshot(t.Context()); len(warnings) != 1 || !strings.Contains(warnings[0], "the environment has no DOCS_TOKEN") {
+		t.Errorf("%q", warnings)
+	}
+}
+
+// A redirect to another place is not followed: what is configured for one place
+// goes to no other.
+func TestRedirectsStayHome(t *testing.T) {
+	var reached atomic.Bool
+	away := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Store(true) }))
+	defer away.Close()
+	home := httptest.NewServer(http.RedirectHandler(away.URL, http.StatusTemporaryRedirect))
+	defer home.Close()
+	_, warnings := open(t, mcp.Config{Servers: map[string]mcp.Server{"web": {URL: home.URL}}, Backoff: time.Hour}).Snapshot(t.Context())
+	if len(warnings) != 1 || reached.Load() {
+		t.Errorf("%q, away reached: %v", warnings, reached.Load())
+	}
+}
+
+// A server's end over HTTP fails its calls, and others go on.
+func TestWebServerEnds(t *testing.T) {
+	web := webServer(t, func(http.ResponseWriter, *http.Request) bool { return true })
+	child, _ := fixtureServer(t, "plain")
+	source := open(t, mcp.Config{Servers: map[string]mcp.Server{"web": {URL: web.URL}, "child": child}, Backoff: time.Hour})
+	set, _ := source.Snapshot(t.Context())
+	web.CloseClientConnections()
+	web.Close()
+	if o := mustCall(t, set, "mcp__web__greet", `{"name":"Ann"}`); !o.IsError {
+		t.Errorf("%q", o.Text)
+	}
+	if o := mustCall(t, set, "mcp__child__echo", `{"text":"x"}`); o.Text != "echo x" {
+		t.Errorf("%q", o.Text)
+	}
+}
+
+// memoryTokens keeps logins.
+type memoryTokens struct {
+	mu   sync.Mutex
+	kept map[string][]byte
+}
+
+func (m *memoryTokens) Load(server, _ string) (*mcp.Login, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kept[server] == nil {
+		return nil, nil
+	}
+	var l mcp.Login
+	return &l, json.Unmarshal(m.kept[server], &l)
+}
+
+func (m *memoryTokens) Save(server, _ string, l *mcp.Login) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, err := json.Marshal(l)
+	if m.kept == nil {
+		m.kept = map[string][]byte{}
+	}
+	m.kept[server] = b
+	return err
+}
+
+// oauthServer is an authorization server and a server of tools that wants its tokens.
+type oauthServer struct {
+	web    *httptest.Server
+	mu     sync.Mutex
+	tokens []string // that were given
+	grants []string // the kinds of grants that were asked for
+}
+
+func newOAuthServer(t *testing.T) *oauthServer {
+	t.Helper()
+	o := &oauthServer{}
+	o.web = webServer(t, o.allow)
+	return o
+}
+
+// allow answers the requests of the authorization server, and says who else is
+// let in.
+func (o *oauthServer) allow(w http.ResponseWriter, r *http.Request) bool {
+	reply := func(status int, v any) bool {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(v)
+		return false
+	}
+	base := o.web.URL
+	switch r.URL.Path {
+	case "/.well-known/oauth-protected-resource":
+		return reply(200, map[string]any{"resource": base, "authorization_servers": []string{base}})
+	case "/.well-known/oauth-authorization-server":
+		return reply(200, map[string]any{
+			"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token", "registration_endpoint": base + "/register",
+			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
+			"grant_types_supported": []string{"authorization_code", "refresh_token"}, "token_endpoint_auth_methods_supported": []string{"none"},
+		})
+	case "/register":
+		var asked map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		asked["client_id"] = "client-1"
+		return reply(201, asked)
+	case "/token":
+		return reply(200, o.grant(r))
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if slices.Contains(o.tokens, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) {
+		return true
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+base+`/.well-known/oauth-protected-resource"`)
+	return reply(401, map[string]any{"error": "invalid_token"})
+}
+
+func (o *oauthServer) grant(r *http.Request) map[string]any {
+	_ = r.ParseForm()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.grants = append(o.grants, r.PostForm.Get("grant_type"))
+	token := "access-token-" + r.PostForm.Get("grant_type")
+	o.tokens = append(o.tokens, token)
+	return map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": 3600, "refresh_token": "refresh-token-1"}
+}
+
+// visit is the person: they grant access at once.
+func visit(_ context.Context, page string) (mcp.Returned, error) {
+	u, err := url.Parse(page)
+	if err != nil {
+		return mcp.Returned{}, err
+	}
+	return mcp.Returned{Code: "code-1", State: u.Query().Get("state")}, nil
+}
+
+// A login brings a token that later starts use, refresh and keep.
+func TestLogin(t *testing.T) {
+	o := newOAuthServer(t)
+	c := mcp.Config{Servers: map[string]mcp.Server{"web": {URL: o.web.URL}}, Tokens: &memoryTokens{}, Backoff: time.Hour}
+	if _, warnings := open(t, c).Snapshot(t.Context()); len(warnings) != 1 || !strings.Contains(warnings[0], "holdfast mcp login web") {
+		t.Fatalf("%q", warnings)
+	}
+	if err := open(t, c).Login(t.Context(), "web", "http://127.0.0.1:9/callback", visit); err != nil {
+		t.Fatal(err)
+	}
+	set, warnings := open(t, c).Snapshot(t.Context())
+	if len(warnings) > 0 {
+		t.Fatal(warnings)
+	}
+	if got := mustCall(t, set, "mcp__web__greet", `{"name":"Ann"}`); got.Text != "hello Ann" {
+		t.Errorf("%q", got.Text)
+	}
+
+	login, err := c.Tokens.Load("web", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	login.Token.Expiry = time.Now().Add(-time.Hour)
+	if err := c.Tokens.Save("web", "", login); err != nil {
+		t.Fatal(err)
+	}
+	if _, warnings := open(t, c).Snapshot(t.Context()); len(warnings) > 0 {
+		t.Fatal(warnings)
+	}
+	if login, _ = c.Tokens.Load("web", ""); login.Token.AccessToken != "access-token-refresh_token" {
+		t.Error("the token that was refreshed is not kept")
+	}
+	if want := []string{"authorization_code", "refresh_token"}; !slices.Equal(o.grants, want) {
+		t.Errorf("%q", o.grants)
+	}
+	child, _ := fixtureServer(t, "plain")
+	c.Servers = map[string]mcp.Server{"docs": child}
+	for _, name := range []string{"docs", "nobody"} {
+		if err := open(t, c).Login(t.Context(), name, "http://127.0.0.1:9/callback", visit); kernel.CodeOf(err) != kernel.CodeInvalidArgument {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

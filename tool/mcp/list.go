@@ -1,0 +1,107 @@
+//go:build linux || darwin
+
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The bounds of a list.
+const (
+	maxPages = 100
+	maxTools = 1000
+)
+
+// list reads the tools and keeps those that are as they were, so that a list
+// without news changes nothing.
+func (s *server) list(ctx context.Context, l *link) error {
+	s.changed.Store(false) // what comes from here on is news
+	found, notes, err := s.pages(ctx, l.session)
+	if err != nil {
+		s.changed.Store(true)
+		return err
+	}
+	s.mu.Lock()
+	before := s.tools
+	s.mu.Unlock()
+	var tools []*remote
+	for _, t := range found {
+		r := newRemote(s, t)
+		i := slices.IndexFunc(before, func(old *remote) bool { return old.original == r.original && old.hash == r.hash })
+		if i >= 0 {
+			r = before[i]
+		}
+		tools = append(tools, r)
+	}
+	slices.SortFunc(tools, func(a, b *remote) int { return strings.Compare(a.original, b.original) })
+	for name := range s.config.Effects {
+		if !slices.ContainsFunc(tools, func(r *remote) bool { return r.original == name }) {
+			notes = append(notes, fmt.Sprintf("it has no tool %.80q, for which an effect class is configured", name))
+		}
+	}
+	slices.Sort(notes)
+	s.mu.Lock()
+	s.tools, s.notes = tools, notes
+	s.mu.Unlock()
+	s.source.publish()
+	return nil
+}
+
+// pages reads all pages. Each tool is there once.
+func (s *server) pages(ctx context.Context, session *sdk.ClientSession) (tools []*sdk.Tool, notes []string, err error) {
+	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
+		return nil, []string{"it offers no tools"}, nil
+	}
+	seen, cursors := map[string]bool{}, map[string]bool{}
+	params := &sdk.ListToolsParams{}
+	for range maxPages {
+		page, err := session.ListTools(ctx, params)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, t := range page.Tools {
+			if t == nil || seen[t.Name] {
+				continue
+			}
+			if seen[t.Name] = true; len(tools) == maxTools {
+				return tools, append(notes, fmt.Sprintf("it has over %d tools; the rest is left out", maxTools)), nil
+			}
+			tools = append(tools, t)
+		}
+		switch next := page.NextCursor; {
+		case next == "":
+			return tools, notes, nil
+		case cursors[next]:
+			return tools, append(notes, "its list of tools has no end: it repeats a cursor"), nil
+		default:
+			cursors[next] = true
+			params = &sdk.ListToolsParams{Cursor: next}
+		}
+	}
+	return tools, append(notes, fmt.Sprintf("its list of tools has over %d pages; the rest is left out", maxPages)), nil
+}
+
+// relist lists again what has changed. However many callers there are, one
+// lists; whoever comes while it does waits for it.
+func (s *server) relist(ctx context.Context) {
+	s.listing.Lock()
+	defer s.listing.Unlock()
+	s.mu.Lock()
+	l := s.link
+	s.mu.Unlock()
+	if l == nil || !s.changed.Load() {
+		return
+	}
+	if err := s.list(ctx, l); err != nil {
+		note := "its tools have changed and could not be listed again, so that they are as they were: " + s.redact(err.Error())
+		s.mu.Lock()
+		s.notes = []string{note}
+		s.mu.Unlock()
+		s.source.publish()
+	}
+}
