@@ -84,6 +84,13 @@ func gravity() [5]kernel.ClaimWhy {
 	return [...]kernel.ClaimWhy{"", kernel.ClaimWindow, kernel.ClaimBlocked, kernel.ClaimBusy, kernel.ClaimUnknown}
 }
 
+// mayOverlap reports whether two equal requests may run at the same time: where
+// one may follow the other at once, and to repeat it does no harm. What was cut
+// short is then run again under its own key, and stays in no doubt.
+func mayOverlap(c *Claim, e *Effect) bool {
+	return c.Class == kernel.Idempotent && e.Class == kernel.Idempotent && c.Window == 0
+}
+
 // against says why an effect under another key stands against a claim, as an
 // index of gravity.
 func against(c *Claim, e *Effect) int {
@@ -91,7 +98,7 @@ func against(c *Claim, e *Effect) int {
 	switch {
 	case e.State == EffectUnknown && equal:
 		return 4
-	case e.State == EffectRunning && equal:
+	case e.State == EffectRunning && equal && !mayOverlap(c, e):
 		return 3
 	case e.State == EffectUnknown && c.Exclusive:
 		return 2

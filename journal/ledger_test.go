@@ -61,7 +61,10 @@ func naive(c *journal.Claim, run string, own *journal.Effect, others []journal.E
 	if ids := some(func(e *journal.Effect) bool { return equal(e) && e.State == journal.EffectUnknown }); ids != nil {
 		return kernel.ClaimUnknown, ids // a new call id does not evade it
 	}
-	if ids := some(func(e *journal.Effect) bool { return equal(e) && e.State == journal.EffectRunning }); ids != nil {
+	if ids := some(func(e *journal.Effect) bool {
+		harmless := e.Class == kernel.Idempotent && c.Class == kernel.Idempotent && c.Window == 0
+		return equal(e) && e.State == journal.EffectRunning && !harmless
+	}); ids != nil {
 		return kernel.ClaimBusy, ids
 	}
 	if ids := some(func(e *journal.Effect) bool { return c.Exclusive && e.State == journal.EffectUnknown }); ids != nil {

@@ -70,7 +70,7 @@ func (w *watch) against(run *runPlan, plan *callPlan, c *journal.Claim, rows fun
 			unknown = unknown || equal
 			blocked = blocked || t.exclusive
 		case journal.EffectRunning:
-			busy = busy || equal
+			busy = busy || equal && !(r.class == kernel.Idempotent && c.Class == kernel.Idempotent && t.window == 0)
 		case journal.EffectLanded:
 			window = window || equal && t.window > 0 && c.At.Before(r.settled.Add(t.window))
 		case journal.EffectNone:

@@ -203,7 +203,7 @@ func (m *Memory) namedShelves() ([]shelf, error) {
 
 // Find returns the entry that id names, among those that see lets pass: by its
 // whole id, or by its name alone where one entry has it. Otherwise it is NOT_FOUND,
-// and INVALID_ARGUMENT where several have the name.
+// and CONFLICT where several have the name.
 func (m *Memory) Find(ctx context.Context, id string, see func(*Entry) bool) (Entry, error) {
 	all, err := m.List(ctx)
 	if err != nil {
@@ -225,7 +225,10 @@ func (m *Memory) Find(ctx context.Context, id string, see func(*Entry) bool) (En
 	case 1:
 		return found[0], nil
 	}
-	return Entry{}, invalid(fmt.Sprintf("%d entries are called %q", len(found), short(id)), "give the whole id: "+found[0].ID+" or "+found[1].ID)
+	return Entry{}, &kernel.Error{
+		Code: kernel.CodeConflict, Message: fmt.Sprintf("%d entries are called %q", len(found), short(id)),
+		Hint: "give the whole id: " + found[0].ID + " or " + found[1].ID,
+	}
 }
 
 func notFound(id string) error {

@@ -218,6 +218,31 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// A name alone finds an entry where one has it, among those that may be seen.
+func TestFind(t *testing.T) {
+	f := open(t)
+	f.write("style.md", "Use tabs.")
+	if err := os.MkdirAll(f.user, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(f.user, "style.md"), []byte("Likes spaces."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := f.Find(t.Context(), "style", nil); kernel.CodeOf(err) != kernel.CodeConflict {
+		t.Errorf("got %+v, %v", e, err)
+	}
+	if e := f.find("user/style"); e.Text != "Likes spaces." || e.Scope != memory.User || e.Owner != (memory.Owner{}) {
+		t.Errorf("got %+v", e)
+	}
+	e, err := f.Find(t.Context(), "style", func(e *memory.Entry) bool { return e.Scope == memory.Project })
+	if err != nil || e.ID != "project/style" {
+		t.Errorf("got %+v, %v", e, err)
+	}
+	if e, err := f.Find(t.Context(), "user/style", func(e *memory.Entry) bool { return e.Scope == memory.Project }); kernel.CodeOf(err) != kernel.CodeNotFound {
+		t.Errorf("got %+v, %v", e, err)
+	}
+}
+
 // The same proposal twice is one, in any process.
 func TestTheSameProposalIsOne(t *testing.T) {
 	f := open(t)
