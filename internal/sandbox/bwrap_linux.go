@@ -34,8 +34,11 @@ func (m *Machine) bubblewrap(p Plan, r *reach, out *Confined) error {
 	out.release = append(out.release, status.close)
 	out.Files = []*os.File{status.theirs}
 	out.Env = setEnv(setEnv(out.Env, "TMPDIR", boxTmp), "HOME", r.home())
+	// Of a folder that is a link only what it leads to is there. What the
+	// program's own name leads to is left to the program.
+	program := filepath.Join(resolved(filepath.Dir(r.program)), filepath.Base(r.program))
 	args := slices.Concat([]string{m.bwrap, "--json-status-fd", strconv.Itoa(statusFile)}, box(p, r, out))
-	out.Argv = slices.Concat(args, []string{"--chdir", out.Dir, "--", r.program}, out.Argv[1:])
+	out.Argv = slices.Concat(args, []string{"--chdir", resolved(out.Dir), "--", program}, out.Argv[1:])
 	out.Wrapper = true
 	out.Held = heldByBubblewrap(p)
 	return nil
