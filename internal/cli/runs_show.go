@@ -34,7 +34,6 @@ func readRun(ctx context.Context, j journal.Reader, id string) (*recorded, error
 	r := &recorded{question: h.Question, records: records}
 	replay := engine.NewReplay(id, nil)
 	for i := range records {
-		before := len(replay.History.Messages())
 		event, content, err := replay.Next(&records[i])
 		if err != nil {
 			return nil, err
@@ -44,7 +43,7 @@ func readRun(ctx context.Context, j journal.Reader, id string) (*recorded, error
 		}
 		r.updates = append(r.updates, engine.Update{
 			Seq: records[i].Seq, Event: event, Content: content.Public(),
-			Committed: engine.Public(replay.History.Messages()[before:]),
+			Committed: engine.Public(replay.Added()),
 		})
 	}
 	r.Run = replay.Snapshot(h)
