@@ -44,13 +44,9 @@ type Archive struct {
 // The journal keeps every message where it was recorded, so that this replays
 // the session up to there.
 func ReadArchive(ctx context.Context, j journal.Reader, id string) (*Archive, error) {
-	missing := &kernel.Error{Code: kernel.CodeNotFound, Message: "there is no archive " + kernel.Clip(strconv.Quote(id), 200)}
 	head, err := archiveRun(ctx, j, id)
 	if err != nil {
 		return nil, err
-	}
-	if head == nil {
-		return nil, missing
 	}
 	prior, err := SessionBefore(ctx, j, head)
 	if err != nil {
@@ -72,14 +68,18 @@ func ReadArchive(ctx context.Context, j journal.Reader, id string) (*Archive, er
 			return newArchive(head, &p, c.Prepared.Compaction, before), nil
 		}
 	}
-	return nil, missing
+	return nil, noArchive(id)
 }
 
-// archiveRun finds the run of an archive; nil: there is none.
+func noArchive(id string) error {
+	return &kernel.Error{Code: kernel.CodeNotFound, Message: "there is no archive " + kernel.Clip(strconv.Quote(id), 200)}
+}
+
+// archiveRun finds the run of an archive: NOT_FOUND when there is none.
 func archiveRun(ctx context.Context, j journal.Reader, id string) (*journal.Head, error) {
 	i := strings.LastIndexByte(id, '.')
 	if i < 0 {
-		return nil, nil
+		return nil, noArchive(id)
 	}
 	head, err := j.Head(ctx, id[:i])
 	if err == nil {
@@ -97,7 +97,7 @@ func archiveRun(ctx context.Context, j journal.Reader, id string) (*journal.Head
 			return &heads[k], nil
 		}
 	}
-	return nil, nil
+	return nil, noArchive(id)
 }
 
 func newArchive(head *journal.Head, e *kernel.ContextPrepared, c *prompt.Compaction, before []kernel.Message) *Archive {

@@ -75,7 +75,7 @@ func (p *preparation) fit() (kernel.Event, Content) {
 		limit = min(limit, total-total/4)
 	}
 	if total <= limit {
-		return p.prepared(total, nil)
+		return p.prepared(total)
 	}
 	held := p.held()
 	if p.x.agent.Context.Summarize {
@@ -137,8 +137,13 @@ func (p *preparation) summarized(held *prompt.Held, limit int64) (kernel.Event, 
 	return kernel.ContextOver{At: p.x.at(), Cmd: p.c.Cmd, InputTokens: p.sheet.corrected(tokens)}, Content{Over: &Over{Messages: removed}}
 }
 
-// prepared is a request that fits.
-func (p *preparation) prepared(tokens int64, smaller *prompt.Smaller) (kernel.Event, Content) {
+// prepared is a request that fits as it is.
+func (p *preparation) prepared(tokens int64) (kernel.Event, Content) {
+	e, content := p.request(tokens, nil)
+	return e, content
+}
+
+func (p *preparation) request(tokens int64, smaller *prompt.Smaller) (kernel.ContextPrepared, Content) {
 	e := kernel.ContextPrepared{
 		At: p.x.at(), Cmd: p.c.Cmd,
 		InputTokens: max(tokens, p.sheet.corrected(tokens)),
@@ -172,8 +177,7 @@ func (p *preparation) prepared(tokens int64, smaller *prompt.Smaller) (kernel.Ev
 
 // compacted is a request that fits since its history became smaller.
 func (p *preparation) compacted(s *prompt.Smaller, by kernel.SummaryBy) (kernel.Event, Content) {
-	prepared, content := p.prepared(s.After, s)
-	e := prepared.(kernel.ContextPrepared)
+	e, content := p.request(s.After, s)
 	if s.Removed == 0 {
 		by = ""
 	}
@@ -191,14 +195,14 @@ func (p *preparation) compacted(s *prompt.Smaller, by kernel.SummaryBy) (kernel.
 // tooLarge says why no request could be made, and what to do. smaller is the
 // best that could be done; nil: nothing.
 func (p *preparation) tooLarge(total int64, smaller *prompt.Smaller) (kernel.Event, Content) {
-	context := &p.x.agent.Context
+	set := &p.x.agent.Context
 	var b strings.Builder
 	fmt.Fprintf(&b, "the request has about %d tokens", p.sheet.corrected(total))
 	if smaller != nil {
 		fmt.Fprintf(&b, ", %d with the history made as small as may be", p.sheet.corrected(smaller.After))
 	}
-	if room := context.room(p.x.spec.MaxTokens); room > 0 {
-		fmt.Fprintf(&b, "; %d are allowed (window %d, less the output limit %d and the reserve %d)", room, context.Window, p.x.spec.MaxTokens, context.Reserve)
+	if room := set.room(p.x.spec.MaxTokens); room > 0 {
+		fmt.Fprintf(&b, "; %d are allowed (window %d, less the output limit %d and the reserve %d)", room, set.Window, p.x.spec.MaxTokens, set.Reserve)
 	} else {
 		b.WriteString("; the provider refused it as too long")
 	}

@@ -37,10 +37,10 @@ type Replay struct {
 type observer interface {
 	// kept is told of each new message, and compacted of a history that took the
 	// place of the one before, of which rest messages remain as the last ones.
-	kept(*kernel.Message)
+	kept(m *kernel.Message)
 	compacted(before, after []kernel.Message, c *prompt.Compaction)
 	// followed is told of each event that was taken, once its messages are there.
-	followed(kernel.Event, Content)
+	followed(e kernel.Event, c Content)
 }
 
 // notice is a text for one request.
