@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -68,10 +69,11 @@ func ReadArchive(ctx context.Context, j journal.Reader, id string) (*Archive, er
 			return newArchive(head, &p, c.Prepared.Compaction, before), nil
 		}
 	}
-	return nil, noArchive(id)
+	return nil, NoArchive(id)
 }
 
-func noArchive(id string) error {
+// NoArchive is the answer to an id that no archive has: NOT_FOUND.
+func NoArchive(id string) error {
 	return &kernel.Error{Code: kernel.CodeNotFound, Message: "there is no archive " + kernel.Clip(strconv.Quote(id), 200)}
 }
 
@@ -79,7 +81,7 @@ func noArchive(id string) error {
 func archiveRun(ctx context.Context, j journal.Reader, id string) (*journal.Head, error) {
 	i := strings.LastIndexByte(id, '.')
 	if i < 0 {
-		return nil, noArchive(id)
+		return nil, NoArchive(id)
 	}
 	head, err := j.Head(ctx, id[:i])
 	if err == nil {
@@ -97,7 +99,7 @@ func archiveRun(ctx context.Context, j journal.Reader, id string) (*journal.Head
 			return &heads[k], nil
 		}
 	}
-	return nil, noArchive(id)
+	return nil, NoArchive(id)
 }
 
 func newArchive(head *journal.Head, e *kernel.ContextPrepared, c *prompt.Compaction, before []kernel.Message) *Archive {
@@ -136,13 +138,38 @@ func EarlierRuns(ctx context.Context, j journal.Reader, h *journal.Head) ([]jour
 // SessionHistory is what the runs of a session, all of them from the first one
 // on, left in its canonical history.
 func SessionHistory(ctx context.Context, j journal.Reader, runs []journal.Head) ([]kernel.Message, error) {
+	history, _, err := ReadSession(ctx, j, runs)
+	return history, err
+}
+
+// ReadSession reads a session of runs as SessionHistory does, and what was
+// removed on the way, the oldest first.
+func ReadSession(ctx context.Context, j journal.Reader, runs []journal.Head) ([]kernel.Message, []Removed, error) {
 	var prior []kernel.Message
+	var removed []Removed
 	for i := range runs {
+		records, err := j.Read(ctx, runs[i].Run, 0, 0)
+		if err != nil {
+			return nil, nil, err
+		}
 		replay := NewReplay(runs[i].Run, prior)
-		if err := replay.Read(ctx, j); err != nil {
-			return nil, err
+		for k := range records {
+			e, _, err := replay.Next(&records[k])
+			if err != nil {
+				return nil, nil, err
+			}
+			if p, ok := e.(kernel.ContextPrepared); ok && p.Compacted != nil {
+				removed = append(removed, Removed{Compaction: *p.Compacted, Run: runs[i].Run, At: records[k].At})
+			}
 		}
 		prior = replay.Left()
 	}
-	return prior, nil
+	return prior, removed, nil
+}
+
+// Removed is a compaction of a session.
+type Removed struct {
+	kernel.Compaction
+	Run string
+	At  time.Time
 }

@@ -151,7 +151,7 @@ func newRecord(r *recorded) record {
 	out := record{
 		report: newReport(r.Run), Tenant: r.Head.Tenant, User: r.Head.User, Question: r.question, StartedAt: r.Head.StartedAt,
 		Finding: standing(r.Run).Finding,
-		Trace:   newTrace(r.Head.Run, r.updates), Events: []event{}, Messages: []message{}, Approvals: []approval{}, Effects: []effect{},
+		Trace:   newTrace(r.Head.Run, r.updates), Events: []event{}, Approvals: []approval{}, Effects: []effect{},
 	}
 	if r.Head.Lease.Held(time.Now()) {
 		out.Driver = r.Head.Lease.Owner
@@ -167,8 +167,14 @@ func newRecord(r *recorded) record {
 		rec := &r.records[i]
 		out.Events = append(out.Events, event{Seq: rec.Seq, At: rec.At, Kind: string(rec.Kind), Text: strings.Join(d.lines(u), "\n")})
 	}
-	for i := range r.History {
-		out.Messages = append(out.Messages, newMessage(&r.History[i]))
+	out.Messages = newMessages(r.History)
+	return out
+}
+
+func newMessages(history []kernel.Message) []message {
+	out := make([]message, 0, len(history))
+	for i := range history {
+		out = append(out, newMessage(&history[i]))
 	}
 	return out
 }
