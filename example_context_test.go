@@ -46,7 +46,7 @@ func Example_context() {
 		Model: model, Tools: must(tool.NewSet(room)),
 		Policy:  must(policy.NewRules([]policy.Rule{{Answer: kernel.Allow, Tool: "room"}})),
 		Attach:  []prompt.Attacher{house{}},
-		Context: engine.Context{Window: 2600, Reserve: 100},
+		Context: engine.Context{Window: 1500, Reserve: 100},
 	}
 
 	ctx := context.Background()
