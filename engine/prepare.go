@@ -72,7 +72,7 @@ func (p *preparation) fixed() int64 { return p.head + p.ahead + p.back }
 func (p *preparation) fit() (kernel.Event, Content) {
 	total, limit := p.sheet.tokens+p.fixed(), p.limit()
 	if p.c.Shrink { // whatever the estimate says
-		limit = min(limit, total-total/4)
+		limit = min(limit, total-max(1, total/4))
 	}
 	if total <= limit {
 		return p.prepared(total)
@@ -197,6 +197,9 @@ func (p *preparation) compacted(s *prompt.Smaller, by kernel.SummaryBy) (kernel.
 func (p *preparation) tooLarge(total int64, smaller *prompt.Smaller) (kernel.Event, Content) {
 	set := &p.x.agent.Context
 	var b strings.Builder
+	if p.c.Shrink {
+		b.WriteString(string(kernel.FailContext) + ": ")
+	}
 	fmt.Fprintf(&b, "the request has about %d tokens", p.sheet.corrected(total))
 	if smaller != nil {
 		fmt.Fprintf(&b, ", %d with the history made as small as may be", p.sheet.corrected(smaller.After))
