@@ -406,7 +406,7 @@ func TestHopelessRequestsAreNotRepeated(t *testing.T) {
 			a, _ := agent(t, w.model(t, srv, kernel.Strict))
 			r := ask(t, a)
 			stopped(t, r, c.stop)
-			if r.Outcome.Detail != c.detail || srv.Count() != 1 {
+			if !strings.HasPrefix(r.Outcome.Detail, c.detail) || srv.Count() != 1 {
 				t.Errorf("outcome %+v after %d requests", r.Outcome, srv.Count())
 			}
 		}

@@ -115,6 +115,10 @@ func (a *Agent) spec() (kernel.Spec, error) {
 	case a.Verifier != nil:
 		s.Verify = kernel.VerifyAnswer
 	}
+	if err := a.Context.check(s.MaxTokens); err != nil {
+		return s, err
+	}
+	s.Shrink, s.SummaryTokens = true, a.Context.summaryTokens()
 	if a.RequestTimeout < 0 {
 		return s, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the request timeout must be positive"}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/prompt"
 )
 
 // Content is what an event reports about, as it is journaled beside the
@@ -15,13 +16,32 @@ type Content struct {
 	Message  *kernel.Message // of ModelReplied
 	// Result is of CallReturned, and of a ClaimRefused, a Reconciled or an
 	// EffectResolved that gives one.
-	Result *Result
-	Said   *Said // of UserSaid
+	Result   *Result
+	Said     *Said     // of UserSaid, Noticed and Summarized
+	Prepared *Prepared // of ContextPrepared, where anything changed
+	Over     *Over     // of ContextOver
 }
 
-// Said is the content of UserSaid.
+// Said is the content of UserSaid, of Noticed and of Summarized.
 type Said struct {
 	Text string `json:"text"`
+}
+
+// Prepared is the content of ContextPrepared: what the request is made of, as
+// far as the journal does not say it elsewhere. The notices are in their own
+// events.
+type Prepared struct {
+	// Front is what is attached in front of the history from this request on.
+	// nil: the same as before; empty: nothing any more.
+	Front      *[]prompt.Attachment `json:"front,omitempty"`
+	Compaction *prompt.Compaction   `json:"compaction,omitempty"`
+
+	wire []byte // of Front, where it is encoded already
+}
+
+// Over is the content of ContextOver.
+type Over struct {
+	Messages int `json:"messages"` // from the front of the history, that a summary is to stand for
 }
 
 // Question is the content of RunStarted: what was asked, and with what. It
@@ -86,9 +106,15 @@ func DecodeContent(kind kernel.EventKind, b []byte) (Content, error) {
 	case kernel.KindCallReturned, kernel.KindClaimRefused, kernel.KindReconciled, kernel.KindEffectResolved:
 		c.Result = new(Result)
 		into = c.Result
-	case kernel.KindUserSaid:
+	case kernel.KindUserSaid, kernel.KindNoticed, kernel.KindSummarized:
 		c.Said = new(Said)
 		into = c.Said
+	case kernel.KindContextPrepared:
+		c.Prepared = new(Prepared)
+		into = c.Prepared
+	case kernel.KindContextOver:
+		c.Over = new(Over)
+		into = c.Over
 	default:
 		return c, nil
 	}

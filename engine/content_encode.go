@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"strconv"
 	"time"
 
@@ -24,8 +25,23 @@ func (c Content) append(b []byte) []byte {
 		return c.Result.append(b)
 	case c.Said != nil:
 		return append(appendText(b, `{"text":`, c.Said.Text), '}')
+	case c.Prepared != nil:
+		return appendJSON(b, c.Prepared)
+	case c.Over != nil:
+		return appendJSON(b, c.Over)
 	}
 	return b
+}
+
+// appendJSON is for what few events have.
+func appendJSON(b []byte, v any) []byte {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return b // texts and numbers: it does not happen
+	}
+	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }
 
 // size is about how long the texts in the content are.
@@ -37,6 +53,8 @@ func (c Content) size() int {
 		return len(c.Said.Text)
 	case c.Result != nil:
 		return len(c.Result.Text) + len(c.Result.Data)
+	case c.Prepared != nil:
+		return 2 * chunkRest // it has memory of its own
 	case c.Message == nil:
 		return 0
 	}

@@ -29,9 +29,8 @@ type Execution struct {
 	encode model.Encoder // nil: the model keeps no bytes
 	head   []byte
 
-	messages   []model.Message
-	tokens     int64 // of the messages, estimated
-	headTokens int64 // of what is before them
+	sheet      sheet
+	headTokens int64 // of what is before the messages, estimated
 	fault      *kernel.Error
 	ambiguous  string
 }
@@ -76,7 +75,7 @@ func NewExecution(env Env, s Start, prior []kernel.Message) (x *Execution, err e
 		return nil, err
 	}
 	x.info, x.tools = s.Agent.Model.Info(), s.Agent.Tools
-	x.Replay.keep = x.keep
+	x.observer = x
 	if len(s.Requires) > 0 {
 		if err := x.route(); err != nil {
 			return nil, err
@@ -99,7 +98,7 @@ func NewExecution(env Env, s Start, prior []kernel.Message) (x *Execution, err e
 	}
 	x.headTokens = x.estimateHead()
 	for i := range prior {
-		x.keep(&prior[i])
+		x.kept(&prior[i])
 	}
 	if x.fault != nil {
 		return nil, x.fault
@@ -130,26 +129,6 @@ func (x *Execution) Begin() (kernel.Event, Content) {
 	}}
 }
 
-// keep encodes a message once, when it enters the history. A model that cannot
-// encode it gets no further request.
-func (x *Execution) keep(m *kernel.Message) {
-	kept := model.Message{Message: m}
-	if x.encode != nil {
-		wire, err := x.encodeMessage(m)
-		if err != nil && x.fault == nil {
-			x.fault = &kernel.Error{Code: kernel.CodeInternal, Message: "a message cannot be encoded for the model: " + describe(err)}
-		}
-		kept.Wire = wire
-	}
-	x.messages = append(x.messages, kept)
-	x.tokens += messageTokens(&kept)
-}
-
-func (x *Execution) encodeMessage(m *kernel.Message) (wire []byte, err error) {
-	defer x.contain("the model's encoder", &err)
-	return x.encode.EncodeMessage(m)
-}
-
 // describe is what may be shown of an error.
 func describe(err error) string {
 	if e, ok := errors.AsType[*kernel.Error](err); ok {
@@ -158,31 +137,12 @@ func describe(err error) string {
 	return err.Error()
 }
 
-// messageTokens is what a message counts for in the estimate.
-func messageTokens(m *model.Message) int64 {
-	if m.Wire != nil {
-		return prompt.EstimateTokens(m.Wire)
-	}
-	var n int64
-	for i := range m.Blocks {
-		b := &m.Blocks[i]
-		n += prompt.EstimateTokens(b.Text) + 4
-		if b.Call != nil {
-			n += prompt.EstimateTokens(b.Call.Name) + prompt.EstimateTokens(b.Call.Arguments)
-		}
-		if b.Private != nil {
-			n += prompt.EstimateTokens(b.Private.Data)
-		}
-	}
-	return n
-}
-
 // Pure reports whether a command only computes: it may then be carried out
 // before the event that caused it is committed.
 func (x *Execution) Pure(c kernel.Command) bool {
 	switch c := c.(type) {
 	case kernel.PrepareContext:
-		return true
+		return x.agent == nil || len(x.agent.Attach) == 0
 	case kernel.DecideCall:
 		return x.agent == nil || x.pureDecision(c.Call.Name)
 	}
@@ -200,6 +160,8 @@ func (x *Execution) Task(c kernel.Command) Task {
 		return x.prepare(c)
 	case kernel.CallModel:
 		return x.callModel(c)
+	case kernel.Summarize:
+		return x.summarize(c)
 	case kernel.DecideCall:
 		return x.decide(c)
 	case kernel.RunTool:
@@ -210,23 +172,6 @@ func (x *Execution) Task(c kernel.Command) Task {
 		return x.verify(c)
 	}
 	return nil
-}
-
-func (x *Execution) prepare(c kernel.PrepareContext) Task {
-	return func(context.Context, Report) (kernel.Event, Content) {
-		switch {
-		case x.ambiguous != "":
-			return kernel.ContextFailed{At: x.at(), Cmd: c.Cmd, Fault: kernel.ContextClarification, Detail: x.ambiguous}, Content{}
-		case x.fault != nil:
-			return kernel.ContextFailed{At: x.at(), Cmd: c.Cmd, Fault: kernel.ContextBroken, Detail: x.fault.Message}, Content{}
-		}
-		return kernel.ContextPrepared{
-			At: x.at(), Cmd: c.Cmd,
-			InputTokens: x.tokens + x.headTokens,
-			Messages:    len(x.messages),
-			Tools:       x.tools.Digest(),
-		}, Content{}
-	}
 }
 
 func (x *Execution) estimateHead() int64 {

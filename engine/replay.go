@@ -23,10 +23,34 @@ type Replay struct {
 	Results []verify.Result
 	Answer  string // text of the last committed reply
 
-	said     []string              // by the user, not yet in the history
-	prior    int                   // messages of the session before the run
-	answered int64                 // the record of Answer
-	keep     func(*kernel.Message) // told of each new message; nil: nobody
+	said     []string // by the user, not yet in the history
+	notices  []notice // that were taken up
+	summary  summary  // that the next preparation finds
+	prior    int      // messages of the session before the run
+	question int      // where the run's question is in the history
+	added    int      // messages that the latest event brought, the last ones
+	answered int64    // the record of Answer
+	observer observer // nil: nobody
+}
+
+// observer follows what a replay comes to.
+type observer interface {
+	// kept is told of each new message, and compacted of a history that took the
+	// place of the one before, of which rest messages remain as the last ones.
+	kept(m *kernel.Message)
+	compacted(before, after []kernel.Message, c *prompt.Compaction)
+	// followed is told of each event that was taken, once its messages are there.
+	followed(e kernel.Event, c Content)
+}
+
+// notice is a text for one request.
+type notice struct{ id, text string }
+
+// summary is what a model made of the first messages of the history, which is
+// still as it was.
+type summary struct {
+	messages int    // how many
+	text     string // empty: there is none
 }
 
 // NewReplay begins a run whose session already holds the messages prior.
@@ -42,10 +66,8 @@ func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, said := len(r.History.Messages()), r.said
-	if c.Said != nil {
-		r.said = append(slices.Clip(r.said), c.Said.Text)
-	}
+	undo := r.history()
+	r.begin(e, c)
 	rest := commands[:0]
 	for _, cmd := range commands {
 		commit, ok := cmd.(kernel.Commit)
@@ -54,7 +76,7 @@ func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
 			continue
 		}
 		if err := r.commit(commit, c); err != nil {
-			r.History, r.said = prompt.NewHistory(r.History.Messages()[:before]), said
+			r.restore(undo)
 			return nil, err
 		}
 	}
@@ -63,35 +85,134 @@ func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
 	}
 	r.State = state
 	r.Seq++
-	r.committed(r.History.Messages()[before:])
+	r.committed(undo.messages, c)
+	if r.observer != nil {
+		r.observer.followed(e, c)
+	}
 	return rest, nil
 }
 
-// commit carries out a commit.
+// historyMark is what Apply may change of a history before it is sure to do so.
+type historyMark struct {
+	history               *prompt.History
+	messages              []kernel.Message
+	said                  []string
+	notices               []notice
+	summary               summary
+	prior, question, seen int
+}
+
+func (r *Replay) history() historyMark {
+	return historyMark{r.History, r.History.Messages(), r.said, r.notices, r.summary, r.prior, r.question, r.added}
+}
+
+func (r *Replay) restore(m historyMark) {
+	r.History = m.history.With(m.messages)
+	r.said, r.notices, r.summary = m.said, m.notices, m.summary
+	r.prior, r.question, r.added = m.prior, m.question, m.seen
+}
+
+// begin takes in what an event brings, before what follows from it.
+func (r *Replay) begin(e kernel.Event, c Content) {
+	r.added = 0
+	switch e := e.(type) {
+	case kernel.RunStarted:
+		if c.Question != nil && c.Question.Prior > len(r.History.Messages()) {
+			r.History = prompt.Partial()
+		}
+	case kernel.UserSaid:
+		if c.Said != nil {
+			r.said = append(slices.Clip(r.said), c.Said.Text)
+		}
+	case kernel.Noticed:
+		if c.Said != nil {
+			r.notices = append(slices.Clip(r.notices), notice{e.Notice, c.Said.Text})
+		}
+	case kernel.ContextOver:
+		if c.Over != nil {
+			r.summary = summary{messages: c.Over.Messages}
+		}
+	case kernel.Summarized:
+		if c.Said != nil {
+			r.summary.text = c.Said.Text
+		}
+	case kernel.ContextPrepared:
+		r.summary = summary{}
+	}
+}
+
+// commit carries a commit out.
 func (r *Replay) commit(commit kernel.Commit, c Content) error {
 	content := c.prompt()
-	if commit.What == kernel.CommitSaid {
+	switch commit.What {
+	case kernel.CommitQuestion:
+		r.question = len(r.History.Messages())
+	case kernel.CommitSaid:
 		if len(r.said) == 0 {
 			return &kernel.Error{Code: kernel.CodeInvalidEvent, Message: "a commit of what nobody said"}
 		}
 		content.Said = r.said[0]
 		r.said = r.said[1:]
+	case kernel.CommitCompaction:
+		before := r.History.Messages()
+		if _, err := r.History.Commit(commit, content); err != nil {
+			return err
+		}
+		r.moved(len(before), content.Compaction)
+		return nil
 	}
 	_, err := r.History.Commit(commit, content)
+	r.added++
 	return err
 }
 
+// moved notes where things are after a compaction of a history of n messages. A
+// summary that speaks of the run is part of it.
+func (r *Replay) moved(n int, c *prompt.Compaction) {
+	removed := n - c.Rest
+	if c.Removed == 0 || removed <= 0 {
+		return
+	}
+	first := len(r.History.Messages()) - c.Rest // of what stayed
+	r.question = max(r.question-removed+first, first-1)
+	if removed > r.prior {
+		r.prior = 0
+	} else {
+		r.prior += first - removed
+	}
+}
+
 // committed takes note of new messages.
-func (r *Replay) committed(messages []kernel.Message) {
-	for i := range messages {
-		m := &messages[i]
+func (r *Replay) committed(before []kernel.Message, c Content) {
+	if c.Prepared != nil && c.Prepared.Compaction != nil && r.observer != nil {
+		all := r.History.Messages()
+		r.observer.compacted(before, all[:len(all)-r.added], c.Prepared.Compaction)
+	}
+	added := r.Added()
+	for i := range added {
+		m := &added[i]
 		if m.Role == kernel.RoleAssistant {
 			r.Answer, r.answered = prompt.Text(m), r.Seq
 		}
-		if r.keep != nil {
-			r.keep(m)
+		if r.observer != nil {
+			r.observer.kept(m)
 		}
 	}
+}
+
+// Added are the messages that the latest event added to the history.
+func (r *Replay) Added() []kernel.Message {
+	all := r.History.Messages()
+	return all[len(all)-r.added:]
+}
+
+// Left is what the run leaves to the next one of its session: the whole
+// history, with every call answered, and its own calls under ids that no other
+// run of the session has.
+func (r *Replay) Left() []kernel.Message {
+	r.History.Close()
+	all := r.History.Messages()
+	return append(all[:r.prior:r.prior], prompt.Qualify(all[r.prior:], r.Run)...)
 }
 
 // prompt is the part of a content that a commit may refer to.
@@ -104,6 +225,8 @@ func (c Content) prompt() prompt.Content {
 		out.Message = c.Message
 	case c.Result != nil:
 		out.Result = c.Result.Text
+	case c.Prepared != nil:
+		out.Compaction = c.Prepared.Compaction
 	}
 	return out
 }

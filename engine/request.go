@@ -16,7 +16,7 @@ import (
 func (x *Execution) callModel(c kernel.CallModel) Task {
 	req := &model.Request{
 		System: x.system, Tools: x.defs, Head: x.head,
-		Messages:  x.messages[:len(x.messages):len(x.messages)],
+		Messages:  x.sheet.request(),
 		MaxTokens: c.MaxTokens,
 		Turn:      c.Turn, Attempt: c.Attempt,
 		Timeout: x.agent.requestTimeout(),
@@ -26,7 +26,7 @@ func (x *Execution) callModel(c kernel.CallModel) Task {
 	}
 	lost := kernel.Failure{Kind: kernel.FailAborted, Detail: "the model adapter did not return"}
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
-		reply, err := x.request(ctx, req, func() { instead(failed(lost), Content{}) })
+		reply, err := x.request(ctx, req, x.Watch, func() { instead(failed(lost), Content{}) })
 		if err != nil {
 			return failed(x.failure(ctx, err)), Content{}
 		}
@@ -34,9 +34,9 @@ func (x *Execution) callModel(c kernel.CallModel) Task {
 	}
 }
 
-func (x *Execution) request(ctx context.Context, req *model.Request, lost func()) (reply *model.Reply, err error) {
+func (x *Execution) request(ctx context.Context, req *model.Request, watch func(model.Delta), lost func()) (reply *model.Reply, err error) {
 	err = x.foreign(ctx, "the model adapter", lost, func() (err error) {
-		reply, err = x.agent.Model.Call(ctx, req, x.Watch)
+		reply, err = x.agent.Model.Call(ctx, req, watch)
 		if err == nil && reply == nil {
 			err = errors.New("the model adapter returned nothing")
 		}

@@ -89,6 +89,8 @@ func (x *Execution) without(c kernel.Command) Task {
 		return report(kernel.ContextFailed{At: x.at(), Cmd: c.Cmd, Fault: kernel.ContextBroken, Detail: "there is no agent to go on with"})
 	case kernel.CallModel:
 		return report(kernel.ModelFailed{At: x.at(), Cmd: c.Cmd, Turn: c.Turn, Failure: kernel.Failure{Kind: kernel.FailRequest, Detail: "there is no agent to go on with"}})
+	case kernel.Summarize:
+		return report(kernel.Summarized{At: x.at(), Cmd: c.Cmd, Failure: &kernel.Failure{Kind: kernel.FailRequest, Detail: "there is no agent to go on with"}})
 	case kernel.DecideCall:
 		return report(x.unasked(c))
 	case kernel.Verify:

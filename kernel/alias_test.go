@@ -73,6 +73,18 @@ func TestBranchesShareNothing(t *testing.T) {
 			[]string{"resolved c1 landed result=ok"},
 		},
 		{
+			"notices",
+			[]string{"started", "noticed n1", "noticed n2", "noticed n3"},
+			[]string{"noticed n4", "prepared notices=n1", "replied calls=[c1 read {}]"},
+			[]string{"noticed n5", "prepared notices=n2,n3", "replied calls=[c1 read {}]"},
+		},
+		{
+			"an observation",
+			[]string{"started observe", "prepared", "replied calls=[c1 read {} ; c2 pay {}]", "decided c1 allow read", "decided c2 allow once", "begun c1", "returned c1 fatal_error"},
+			[]string{"observed c1"},
+			[]string{"resumed", "observed c1", "observed c2"},
+		},
+		{
 			"evidence",
 			[]string{"started verify=each_turn", "prepared", "replied calls=[c1 read {}]", "decided c1 allow read", "begun c1", "returned c1 ok", "verified false evidence=e1,e2"},
 			[]string{"prepared", "replied text", "verified true evidence=e3"},

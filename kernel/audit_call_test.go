@@ -36,6 +36,7 @@ func (a *auditor) decided(e CallDecided) {
 // it.
 func (a *auditor) run(c RunTool) {
 	a.check(!a.cancelled && !a.late && a.now < a.deadline, "runs %s after the end", c.Call.ID) // I3
+	a.seen("a run")
 	k := a.calls[c.Call.ID]
 	if k == nil || len(a.pending) == 0 || a.pending[0] != c.Call {
 		a.fault("runs %s out of turn", c.Call.ID) // I1, I2
@@ -122,6 +123,7 @@ func (a *auditor) answered(c Commit) {
 		return
 	}
 	a.pending = a.pending[1:]
+	a.show(c.Call)
 	k := a.calls[c.Call]
 	if c.Text == "" {
 		a.check(bringsResult(a.event) == c.Call, "call %s is answered by nothing", c.Call)

@@ -49,13 +49,16 @@ func (a *auditor) abort(c Abort) {
 	if c.Cmd == a.timer {
 		a.timer = 0
 	}
+	if c.Cmd == a.observing {
+		a.observing = 0
+	}
 	a.forget(c.Cmd)
 }
 
 // reports says whether a command that is out reports even when it is aborted.
 func (a *auditor) reports(cmd Seq) bool {
 	switch c := a.open[cmd].(type) {
-	case CallModel, Reconcile:
+	case CallModel, Summarize, Reconcile:
 		return true
 	case RunTool:
 		return a.calls[c.Call.ID].running == cmd
@@ -80,7 +83,7 @@ func (a *auditor) resumed() {
 	a.again = map[Seq]Command{}
 	for cmd, c := range maps.Clone(a.open) {
 		switch c := c.(type) {
-		case CallModel:
+		case CallModel, Summarize:
 		case RunTool:
 			if k := a.calls[c.Call.ID]; k.running == cmd {
 				k.running, k.cut, k.doubt = 0, true, k.doubt || k.class() != Read
@@ -91,7 +94,7 @@ func (a *auditor) resumed() {
 		}
 		a.forget(cmd)
 	}
-	a.timer = 0
+	a.timer, a.observing = 0, 0
 }
 
 // nothingForgotten checks that a take-over has put again all that was out.
@@ -105,7 +108,7 @@ func (a *auditor) nothingForgotten() {
 // outAgrees checks that the calls of the state wait for what is out, and that
 // whatever is out is waited for.
 func (a *auditor) outAgrees(s *State) {
-	wanted := map[Seq]bool{s.Awaiting: true, s.DeadlineTimer: true}
+	wanted := map[Seq]bool{s.Awaiting: true, s.DeadlineTimer: true, s.Observing: true}
 	for i := range s.Batch {
 		c := &s.Batch[i]
 		wanted[c.Cmd], wanted[c.Timer] = true, true
@@ -119,7 +122,7 @@ func (a *auditor) outAgrees(s *State) {
 		a.check(waits == (c.Cmd != 0) || s.Phase == PhaseDraining, "call %s is %s, and waits for command %d", id, c.Stage, c.Cmd)
 		first := i == s.Cursor
 		a.check(first || !c.begun() && c.Stage != StageStarting && c.Stage != StageUnresolved && c.Stage != StageRetrying, "call %s is %s out of turn", id, c.Stage)
-		a.check(!first || c.Stage != StageReady && c.Stage != StageAnswered, "call %s is %s, and nothing is done", id, c.Stage)
+		a.check(!first || s.Observing != 0 || c.Stage != StageReady && c.Stage != StageAnswered, "call %s is %s, and nothing is done", id, c.Stage)
 	}
 	for cmd, c := range a.open {
 		a.check(wanted[cmd] || s.Phase == PhaseStopped, "%s is out, and not wanted", DescribeCommand(c))

@@ -14,7 +14,8 @@ import (
 // was told and what it reported. Its checks are the design's invariants. Its
 // files: this one, of the run; audit_call_test.go, of calls; audit_ledger_test.go,
 // of claims and of questions to people; audit_resume_test.go, of what is out,
-// through take-overs and pauses.
+// through take-overs and pauses; audit_context_test.go, of preparations, summaries
+// and notices; audit_observe_test.go, of observers.
 type auditor struct {
 	spec    Spec
 	faults  []string
@@ -40,6 +41,14 @@ type auditor struct {
 	waited                  time.Duration
 	lastModel               Seq
 	said                    int // messages that have not entered the history
+
+	preparing         int      // the turn whose request was prepared last
+	tries             int      // summaries asked for in it
+	shrunk            bool     // a smaller request was asked for in the turn
+	notices, attached []string // pending, and those that go with the request
+	observing         Seq      // the Observe that is out
+	shown             string   // the call that was answered, and not shown so far
+	closing           bool     // the run's stop is known
 
 	pending  []Call // committed, not answered, in order
 	calls    map[string]*auditedCall
@@ -78,6 +87,7 @@ func (a *auditor) step(before State, e Event, after State, commands []Command, e
 	a.steps++
 	a.clock(e)
 	a.report(e)
+	a.compacted(commands)
 	for _, c := range commands {
 		a.check(oneLine(DescribeCommand(c)), "command is no line: %q", DescribeCommand(c))
 		a.number(c)
@@ -87,6 +97,8 @@ func (a *auditor) step(before State, e Event, after State, commands []Command, e
 	a.ledgerAgrees()
 	a.paused = a.waitsForPeople()
 	a.state(after)
+	a.contextAgrees(&after)
+	a.nothingUnseen(&after)
 }
 
 func (a *auditor) clock(e Event) {
@@ -121,7 +133,7 @@ func (a *auditor) refused(before State, e Event, after State, commands []Command
 // report books what a driver reported.
 func (a *auditor) report(e Event) {
 	cmd, reports := reportedCommand(e)
-	if _, late := e.(ModelReplied); reports && !late {
+	if !mayBeLate(e) && reports {
 		a.check(a.open[cmd] != nil, "%s for command %d, which is not out", e.Kind(), cmd)
 	}
 	out := a.open[cmd]
@@ -147,6 +159,10 @@ func (a *auditor) report(e Event) {
 		a.resumed()
 	case UserSaid:
 		a.said++
+	case ContextPrepared, ModelFailed, Noticed:
+		a.context(e)
+	case Observed:
+		a.observed(e)
 	case Verified:
 		a.verdict = e.Verdict
 	case TimerFired:
@@ -163,12 +179,15 @@ func (a *auditor) command(c Command) {
 	a.check(a.finished == 0, "%T follows the stop", c)
 	switch c := c.(type) {
 	case PrepareContext:
-		a.nothingPending("a preparation")
-		a.goesOn("a preparation")
-		a.check(c.Turn == a.turn+1, "prepares turn %d after turn %d", c.Turn, a.turn)
-		a.check(a.said == 0 || a.repeated, "a preparation before what the user said is there")
+		a.prepare(c)
+	case Summarize:
+		a.summarize(c)
+	case Observe:
+		a.observe(c)
 	case CallModel:
 		a.request(c)
+	case Verify:
+		a.seen("a verdict")
 	case DecideCall:
 		a.goesOn("a decision")
 		a.check(slices.Contains(a.pending, c.Call), "decides a call that is not pending")
@@ -207,11 +226,7 @@ func (a *auditor) goesOn(what string) {
 func (a *auditor) request(c CallModel) {
 	a.nothingPending("a request")
 	a.goesOn("a request")
-	a.check(a.now < a.deadline, "a request after the deadline")
-	for n, other := range a.open {
-		_, model := other.(CallModel)
-		a.check(!model || n == c.Cmd, "two requests at once")
-	}
+	a.oneRequest(c.Cmd)
 	a.lastModel = c.Cmd
 	if c.Turn == a.turn {
 		a.attempt++
@@ -226,8 +241,20 @@ func (a *auditor) request(c CallModel) {
 	a.check(c.MaxTokens == a.spec.MaxTokens || c.MaxTokens <= 2*a.spec.MaxTokens && (a.spec.MaxTokensCap == 0 || c.MaxTokens <= a.spec.MaxTokensCap), "max tokens %d", c.MaxTokens)
 }
 
+// oneRequest checks what holds for every request that is sent.
+func (a *auditor) oneRequest(cmd Seq) {
+	a.check(a.now < a.deadline, "a request after the deadline")
+	for n, other := range a.open {
+		_, model := other.(CallModel)
+		_, summary := other.(Summarize)
+		a.check(!model && !summary || n == cmd, "two requests at once")
+	}
+}
+
 func (a *auditor) commit(c Commit) {
 	switch c.What {
+	case CommitCompaction:
+		a.check(a.event.Kind() == KindContextPrepared, "a compaction that nobody prepared")
 	case CommitReply:
 		a.nothingPending("a reply")
 		a.check(!a.cancelled && !a.late && a.now < a.deadline, "a late reply was committed") // I3
@@ -239,6 +266,7 @@ func (a *auditor) commit(c Commit) {
 			a.calls[call.ID] = &auditedCall{}
 		}
 		a.verdict = ""
+		a.acknowledged()
 	case CommitResult:
 		a.answered(c)
 	case CommitSaid:
@@ -279,9 +307,9 @@ func (a *auditor) state(s State) {
 	a.check(s.Deadline == a.deadline, "the deadline is %s, not %s", s.Deadline, a.deadline)
 	a.check((s.Outcome != nil) == (s.Phase == PhaseStopped), "outcome in phase %s", s.Phase)
 	a.check(s.Resumes == a.takeovers && s.Said == a.said, "%d take-overs, %d said", s.Resumes, s.Said)
-	waits := s.Phase == PhasePreparing || s.Phase == PhaseRequesting || s.Phase == PhaseBackingOff || s.Phase == PhaseVerifying
+	waits := s.Phase == PhasePreparing || s.Phase == PhaseSummarizing || s.Phase == PhaseRequesting || s.Phase == PhaseBackingOff || s.Phase == PhaseVerifying
 	a.check(!waits || a.open[s.Awaiting] != nil, "phase %s awaits %d, which is not out", s.Phase, s.Awaiting)
-	a.check(s.Phase != PhaseActing || s.Cursor < len(s.Batch), "acting on nothing")
+	a.check(s.Phase != PhaseActing || s.Observing != 0 || s.Cursor < len(s.Batch), "acting on nothing")
 	a.check(s.Phase != PhaseDraining || a.owed(), "draining with nothing to wait for")
 	a.outAgrees(&s)
 	a.pauseAgrees(&s)

@@ -23,7 +23,13 @@ type naive struct {
 	spent    naiveSpent
 	model    Seq // the request that is out, or was
 	out      bool
+	summary  Seq // the request for a summary that is out; 0: none
 
+	preparing int  // the turn whose request was prepared last
+	tries     int  // its summaries
+	shrunk    bool // a smaller request was asked for in it
+
+	observing   Seq // the observation that is out; 0: none
 	now         Time
 	pause       naivePause
 	logs        map[string]naiveLog
@@ -68,8 +74,17 @@ func (n *naive) step(before State, e Event, after State, commands []Command) {
 		n.now = e.At
 		n.pause = naivePause{begin: e.At, limit: n.spec.Limits.Deadline}
 	case ContextPrepared:
-		n.input, n.larger, n.spent.attempts = e.InputTokens, 0, 0
-		n.expectRequest(n.spec.MaxTokens, after, commands)
+		n.input = e.InputTokens
+		if !n.shrunk {
+			n.larger, n.spent.attempts = 0, 0
+		}
+		n.expectRequest(n.maxTokens(), after, commands)
+	case ContextOver:
+		n.over(e, after)
+	case Summarized:
+		n.summarized(e, after)
+	case Observed:
+		n.observing = 0
 	case ModelReplied:
 		n.replied(e, before, after, commands)
 	case ModelFailed:
@@ -85,6 +100,7 @@ func (n *naive) step(before State, e Event, after State, commands []Command) {
 	case TimerFired:
 		if e.Cmd == before.DeadlineTimer {
 			n.now = max(n.now, n.pause.deadline())
+			n.passedOver(after)
 			n.ending = n.ending || before.Phase != PhaseVerifying
 		} else if before.Phase == PhaseBackingOff {
 			n.expectRequest(n.maxTokens(), after, commands)
@@ -94,7 +110,7 @@ func (n *naive) step(before State, e Event, after State, commands []Command) {
 	case HostFailed:
 		n.ending = true
 		n.ledger.abandon()
-		n.out = false
+		n.out, n.summary = false, 0
 	}
 	n.note(e)
 	n.commands(e, commands)
@@ -115,7 +131,7 @@ func (n *naive) waits() bool {
 			return false
 		}
 	}
-	return len(n.order) > 0 && n.status[n.order[0]] == "people"
+	return n.observing == 0 && len(n.order) > 0 && n.status[n.order[0]] == "people"
 }
 
 func (n *naive) maxTokens() int {
@@ -191,6 +207,9 @@ func (n *naive) late() bool { return n.now >= n.pause.deadline() }
 
 // resumed takes a request that was out for lost, and each call that ran.
 func (n *naive) resumed(after State, commands []Command) {
+	if n.summary != 0 {
+		n.summarized(Summarized{Cmd: n.summary, Failure: &Failure{Kind: FailLost}}, after)
+	}
 	if n.out {
 		n.failed(ModelFailed{Cmd: n.model, Failure: Failure{Kind: FailLost}}, after, commands)
 	}
@@ -280,6 +299,10 @@ func (n *naive) failed(e ModelFailed, after State, commands []Command) {
 		return
 	}
 	plan := naiveRetry(n.spec.Retry, n.spent, e.Failure)
+	if e.Failure.Kind == FailContext && n.mayShrink() {
+		n.shrunk = true
+		plan = naivePlan{}
+	}
 	if plan.again && n.now.Add(plan.wait) >= n.pause.deadline() {
 		plan = naivePlan{stop: StopDeadline}
 	}
@@ -319,6 +342,22 @@ func (n *naive) commands(e Event, commands []Command) {
 			n.status[c.Call.ID] = ""
 			may, yes := n.logs[c.Call.ID].mayRun(n.now)
 			n.check(may && yes == c.Approval, "%s runs by approval %d; it may: %t, by %d", c.Call.ID, c.Approval, may, yes)
+		case Abort:
+			if c.Cmd == n.observing {
+				n.observing = 0
+			}
+		case Observe:
+			n.observing = c.Cmd
+		case PrepareContext:
+			if c.Turn != n.preparing {
+				n.preparing, n.tries, n.shrunk = c.Turn, 0, false
+			}
+			n.check(c.Shrink == n.shrunk && c.Tries == n.tries, "prepares %+v, want smaller %t after %d", c, n.shrunk, n.tries)
+		case Summarize:
+			n.summary = c.Cmd
+			n.ledger.reserve(c.Cmd, n.reserved)
+			n.spent.requests++
+			n.tries++
 		case CallModel:
 			n.out = true
 			n.final = false
@@ -404,6 +443,9 @@ func (n *naive) judge(before State, e Event, after State, commands []Command) {
 		}
 	}
 	answered := slices.ContainsFunc(commands, func(c Command) bool { commit, ok := c.(Commit); return ok && commit.What == CommitResult })
+	if _, observed := e.(Observed); observed || n.observing != 0 {
+		answered = observed && n.observing == 0
+	}
 	verifies := n.spec.Verify == VerifyEachTurn
 	_, verified := e.(Verified)
 	switch {

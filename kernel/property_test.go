@@ -111,17 +111,18 @@ func TestFairRunsStop(t *testing.T) {
 // eventBound is the most events that a fair driver can feed a run: the start,
 // the deadline; per request a preparation, a report, a timer and a verdict; per
 // call two decisions, the ends of two questions, and per attempt (at most 3 in
-// a walk) a start, a result and a timer, then a finding; a last verdict. What
+// a walk) a start, a result and a timer, then a finding and an observation; a
+// last verdict. A summary is a request; one summary too many ends the run. What
 // comes from outside counts by itself, and a take-over may send each of the (at
 // most 3) calls of its turn round once more, as a yes that lapses does its own.
 func eventBound(w *walk) int {
-	const perCall = 2 + 2 + 3*3 + 1
-	bound := 2 + 4*(w.spec.Retry.PerRun+1) + w.spec.Limits.Calls*perCall + 1
+	const perCall = 2 + 2 + 3*3 + 1 + 1
+	bound := 3 + 4*(w.spec.Retry.PerRun+1) + w.spec.Limits.Calls*perCall + 1
 	for i, e := range w.events {
 		switch e.(type) {
 		case Resumed:
 			bound += 1 + 3*(perCall+1) + 4
-		case UserSaid, EffectResolved:
+		case UserSaid, EffectResolved, Noticed:
 			bound++
 		}
 		for _, c := range w.commands[i] {

@@ -34,6 +34,9 @@ func TestReread(t *testing.T) {
 		ModelReplied{At: 1, Cmd: 2, Turn: 3, Reply: ReplyFacts{Stop: StopCalls, Blocks: []BlockFact{{Kind: BlockText, Size: 1, Blank: true}, {Kind: BlockCall, Size: 2}}, Calls: []Call{call, call}, Usage: &Usage{Input: 1, Output: 2, CacheRead: 3}, Size: 4, Fault: "f"}},
 		ModelReplied{Reply: ReplyFacts{Blocks: []BlockFact{}}},
 		CallDecided{At: 1, Cmd: 2, Call: "a", Answer: Allow, Code: "c", Reason: "r", Rule: "u", Effect: Once, Attempts: 3, Keyed: true, Key: "k"},
+		ContextPrepared{At: 1, Cmd: 2, Tools: "d", Attached: []string{"n1", "n\"2"}},
+		CallDecided{At: 1, Cmd: 2, Call: "a", Answer: Deny, Rule: "u", Risk: RiskHigh, Policy: "p"},
+		Observed{At: 1, Cmd: 2, Call: "a"},
 		CallStarted{At: 1, Cmd: 2, Call: "a", Effect: "e"},
 		CallReturned{At: 1, Cmd: 2, Call: "a", Result: ResultFacts{Status: StatusOK, Disposition: Landed, Code: "c", Digest: "d", Size: 5, Omitted: 6}, Jitter: 7},
 	} {

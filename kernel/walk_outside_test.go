@@ -1,6 +1,9 @@
 package kernel
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // maxWishes bounds what comes from outside to a fair walk: each may send it
 // round once more.
@@ -17,7 +20,14 @@ func (w *walker) delicate() bool {
 
 // wish is what may come from outside at any time, and ends no run.
 func (w *walker) wish() Event {
-	switch w.choose.pick(6) {
+	switch w.choose.pick(7) {
+	case 2:
+		w.noticed++
+		id := "n" + strconv.Itoa(w.noticed)
+		if w.hostile && chance(w.choose, 20) {
+			id = oneOf(w.choose, "n1", w.text())
+		}
+		return Noticed{At: w.now, Notice: id, By: w.text(), Size: w.choose.pick(100)}
 	case 0:
 		return UserSaid{At: w.now, By: w.text(), Size: w.choose.pick(100)}
 	case 1:
@@ -48,6 +58,11 @@ func (w *walker) wished(e Event) {
 		clear(w.begun)
 	case UserSaid:
 		w.wishes++
+	case Noticed:
+		w.wishes++
+		w.notices = append(w.notices, e.Notice)
+	case ContextPrepared:
+		w.attached = e.Attached
 	case EffectResolved:
 		w.wishes++
 		if w.ledger[e.Effect] == InDoubt && e.As != FoundUnknown {

@@ -11,7 +11,7 @@ import (
 // lookup, a person.
 func TestWalksReachEverything(t *testing.T) {
 	met := map[string]int{}
-	for seed := range uint64(12_000) {
+	for seed := range uint64(20_000) {
 		w := takeWalk(seeded(seed), seed%2 == 0, 150)
 		w.failWith(t)
 		for _, what := range w.met() {
@@ -33,6 +33,12 @@ func TestWalksReachEverything(t *testing.T) {
 		each("question ", CloseExpired, CloseWithdrawn, CloseLapsed, "escalated", "put anew"),
 		each("after a yes: ", Allow, Ask, Deny, Invalid),
 		each("host_failed while ", StageRunning, StageReconciling, StageUnresolved, StageAsking),
+		inPhases("noticed"), each("summarizing under ", "cancelled", "host_failed", "deadline", "resumed", "user_said", "noticed"),
+		each("observing under ", "cancelled", "host_failed", "deadline", "resumed", "user_said", "noticed", "approval_decided", "call_decided"),
+		each("summary ", "whole", "empty", "failed", "late", "after the deadline"), each("over the window, ", "tries 0", "tries 1", "tries 2"),
+		each("too long ", "and shrinks", "and ends"), each("compaction by ", "", "model", "digest"), each("compaction ", "of a smaller request"),
+		each("observed ", "before the next call", "before the next turn", "after a fatal", "before the verifier"), each("passed over ", "after a fatal", "at the end"),
+		each("notices ", "acknowledged", "in part", "left"),
 		each("settled ", Landed, DidNotHappen, InDoubt), each("paused ", "once", "twice"),
 		each("the run goes on with what was said, ", "without a verdict", "after a verdict"),
 	) {
@@ -52,7 +58,7 @@ func each[S ~string](prefix string, what ...S) []string {
 }
 
 func inPhases(what string) []string {
-	return each(what+" in ", PhasePreparing, PhaseRequesting, PhaseBackingOff, PhaseActing, PhaseVerifying, PhaseDraining)
+	return each(what+" in ", PhasePreparing, PhaseSummarizing, PhaseRequesting, PhaseBackingOff, PhaseActing, PhaseVerifying, PhaseDraining)
 }
 
 // met names what a walk has met, each once.
@@ -62,6 +68,8 @@ func (w *walk) met() []string {
 	for i, e := range w.events {
 		before, after := &w.states[i], &w.states[i+1]
 		all = append(all, metEvent(before, e, after)...)
+		all = append(all, metContext(before, e, after)...)
+		all = append(all, metObserver(before, e, after)...)
 		for _, c := range w.commands[i] {
 			all = append(all, metCommand(before, c)...)
 		}
@@ -69,6 +77,9 @@ func (w *walk) met() []string {
 			pauses++
 			all = append(all, "paused "+pick(pauses > 1, "twice", "once"))
 		}
+	}
+	if len(w.last().Notices) > 0 && w.last().Outcome != nil {
+		all = append(all, "notices left")
 	}
 	if o := w.last().Outcome; o != nil {
 		all = append(all, "stop "+string(o.Stop))
@@ -84,7 +95,7 @@ func metEvent(before *State, e Event, after *State) []string {
 		return append(metTakeOver(before), "resumed in "+phase)
 	case TimerFired:
 		return []string{pick(e.Cmd == before.DeadlineTimer, "deadline in "+phase, "")}
-	case Cancelled, UserSaid:
+	case Cancelled, UserSaid, Noticed:
 		return []string{string(e.Kind()) + " in " + phase}
 	case HostFailed:
 		stage := Stage("")

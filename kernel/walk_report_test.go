@@ -8,14 +8,11 @@ func (w *walker) report(c Command, wild bool) Event {
 	choose := w.choose
 	switch c := c.(type) {
 	case PrepareContext:
-		if chance(choose, 2) {
-			e := ContextFailed{At: w.now, Cmd: c.Cmd, Fault: oneOf(choose, ContextTooLarge, ContextClarification, ContextBroken), Detail: w.text()}
-			if wild && chance(choose, 10) {
-				e.Fault = ContextFault(w.text())
-			}
-			return e
-		}
-		return ContextPrepared{At: w.now, Cmd: c.Cmd, InputTokens: w.count(), Warnings: []string{w.text()}}
+		return w.preparation(c, wild)
+	case Summarize:
+		return w.summary(c, wild)
+	case Observe:
+		return Observed{At: w.now, Cmd: c.Cmd, Call: w.callID(c.Call.ID), Warnings: []string{w.text()}}
 	case CallModel:
 		return w.modelReport(c)
 	case DecideCall:
@@ -67,20 +64,25 @@ func (w *walker) callID(id string) string {
 func (w *walker) modelReport(c CallModel) Event {
 	choose := w.choose
 	if chance(choose, 25) {
-		f := Failure{
-			Kind: oneOf(choose, FailStatus, FailConnection, FailTimeout, FailCut, FailStatus, FailStatus, FailTimeout, FailCut, FailQuota, FailContext, FailFilter,
-				FailInvalid, FailTooLarge, FailAborted, FailRequest, FailInternal, FailureKind(w.text())),
-			Status: oneOf(choose, 529, 429, 500, 502, 503, 504, 400, 401, 0, -1),
-			Jitter: oneOf(choose, 0, 10_000, 1, 9_999, -1, 1<<40),
-			Usage:  w.usage(),
-		}
-		if chance(choose, 40) {
-			d := oneOf(choose, time.Second, 0, 4*time.Second, -1, 1<<62)
-			f.RetryAfter = &d
-		}
-		return ModelFailed{At: w.now, Cmd: c.Cmd, Turn: c.Turn, Failure: f}
+		return ModelFailed{At: w.now, Cmd: c.Cmd, Turn: c.Turn, Failure: w.failure()}
 	}
 	return ModelReplied{At: w.now, Cmd: c.Cmd, Turn: c.Turn, Reply: w.reply()}
+}
+
+func (w *walker) failure() Failure {
+	choose := w.choose
+	f := Failure{
+		Kind: oneOf(choose, FailStatus, FailConnection, FailTimeout, FailCut, FailStatus, FailStatus, FailTimeout, FailCut, FailQuota, FailContext, FailContext, FailFilter,
+			FailInvalid, FailTooLarge, FailAborted, FailRequest, FailInternal, FailureKind(w.text())),
+		Status: oneOf(choose, 529, 429, 500, 502, 503, 504, 400, 401, 0, -1),
+		Jitter: oneOf(choose, 0, 10_000, 1, 9_999, -1, 1<<40),
+		Usage:  w.usage(),
+	}
+	if chance(choose, 40) {
+		d := oneOf(choose, time.Second, 0, 4*time.Second, -1, 1<<62)
+		f.RetryAfter = &d
+	}
+	return f
 }
 
 func (w *walker) usage() *Usage {

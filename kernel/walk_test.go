@@ -66,6 +66,9 @@ type walker struct {
 	cut    int                    // behind so many events the run is taken over; 0: not
 	ledger map[string]Disposition // what the journal has of each effect that was settled
 	wishes int                    // what came from outside so far
+
+	notices, attached []string // pending, and those of the latest preparation
+	noticed           int      // makes their ids
 }
 
 func newWalker(c chooser, hostile bool) *walker {
@@ -95,6 +98,8 @@ func randomSpec(c chooser) Spec {
 	if chance(c, 30) {
 		s.MaxTokensCap = s.MaxTokens + c.pick(s.MaxTokens+1)
 	}
+	s.Observe, s.Shrink = chance(c, 40), chance(c, 70)
+	s.SummaryTokens = oneOf(c, 0, 10, 1_000_000)
 	if chance(c, 15) {
 		s.Limits.Tokens = oneOf[int64](c, 500, 2000, maxLimit)
 	}
@@ -164,7 +169,9 @@ func (w *walker) accepted(e Event, commands []Command) {
 			w.out = nil
 		case Settle:
 			w.ledger[c.Effect] = c.Disposition
-		case Commit, CloseApproval:
+		case Commit:
+			w.committed(c)
+		case CloseApproval:
 		case SetTimer:
 			if c.Timer == TimerDeadline {
 				w.timer = c.Cmd
@@ -183,7 +190,7 @@ func (w *walker) abort(cmd Seq) {
 			continue
 		}
 		switch c.(type) {
-		case CallModel, Reconcile:
+		case CallModel, Summarize, Reconcile:
 		default:
 			if !w.begun[cmd] {
 				w.drop(cmd)
@@ -211,6 +218,12 @@ func reportedCommand(e Event) (Seq, bool) {
 	case ContextPrepared:
 		return e.Cmd, true
 	case ContextFailed:
+		return e.Cmd, true
+	case ContextOver:
+		return e.Cmd, true
+	case Summarized:
+		return e.Cmd, true
+	case Observed:
 		return e.Cmd, true
 	case ModelReplied:
 		return e.Cmd, true
@@ -287,6 +300,15 @@ func (w *walker) late() Event {
 func withCommand(e Event, cmd Seq) Event {
 	switch e := e.(type) {
 	case ContextPrepared:
+		e.Cmd = cmd
+		return e
+	case ContextOver:
+		e.Cmd = cmd
+		return e
+	case Summarized:
+		e.Cmd = cmd
+		return e
+	case Observed:
 		e.Cmd = cmd
 		return e
 	case ModelReplied:

@@ -74,7 +74,8 @@ func (h *Held) Summarized(limit int64, removed int, text string) *Smaller {
 }
 
 // Shorten leaves the middle of seen results out, the largest first, until the
-// history is under the limit. nil: there is none that could be shortened.
+// history is somewhat under the limit. nil: there is none that could be
+// shortened.
 func (h *Held) Shorten(limit int64) *Smaller {
 	s := &Smaller{Compaction: Compaction{Archive: h.Archive, Rest: len(h.Messages)}, Before: h.total()}
 	s.After = s.Before
@@ -176,8 +177,8 @@ func (h *Held) replace(limit int64, removed int, summary func(room int64) string
 	return s
 }
 
-// shorten adds spills of the messages from index from on until s is under the
-// limit.
+// shorten adds spills of the messages from index from on, where s is over the
+// limit, until it is somewhat under it.
 func (h *Held) shorten(s *Smaller, from int, limit int64) {
 	if s.After <= limit {
 		return
@@ -189,7 +190,7 @@ func (h *Held) shorten(s *Smaller, from int, limit int64) {
 			s.Spills = append(s.Spills, Spill{Position: len(h.Messages) - i, Call: b.CallID, Text: short})
 			s.After -= saved
 		}
-		if s.After <= limit {
+		if s.After <= limit-limit/8 {
 			break
 		}
 	}

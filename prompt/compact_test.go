@@ -65,7 +65,7 @@ func compacted(t interface {
 }, messages []kernel.Message, s *prompt.Smaller) []kernel.Message {
 	t.Helper()
 	h := prompt.NewHistory(messages)
-	if _, err := h.Commit(kernel.Commit{What: "compaction"}, prompt.Content{Compaction: &s.Compaction}); err != nil {
+	if _, err := h.Commit(kernel.Commit{What: kernel.CommitCompaction}, prompt.Content{Compaction: &s.Compaction}); err != nil {
 		t.Fatal(err)
 	}
 	return h.Messages()
@@ -280,7 +280,7 @@ func TestPartialHistoryAgrees(t *testing.T) {
 		for i := range k.messages[k.question:] {
 			enter(t, own, &k.messages[k.question+i])
 		}
-		if _, err := own.Commit(kernel.Commit{What: "compaction"}, prompt.Content{Compaction: &s.Compaction}); err != nil {
+		if _, err := own.Commit(kernel.Commit{What: kernel.CommitCompaction}, prompt.Content{Compaction: &s.Compaction}); err != nil {
 			t.Fatal(err)
 		}
 		got := own.Messages()
@@ -302,7 +302,7 @@ func TestCompactNeverPartsACall(t *testing.T) {
 	for name, cut := range map[string]int{"(a) before the second result": 3, "(b) before the first": 2, "inside nothing": 0} {
 		h := prompt.NewHistory(a13)
 		c := prompt.Compaction{Archive: "r.1", Removed: cut, Rest: len(a13) - cut, Summary: "short"}
-		if _, err := h.Commit(kernel.Commit{What: "compaction"}, prompt.Content{Compaction: &c}); kernel.CodeOf(err) != kernel.CodeInvalidEvent {
+		if _, err := h.Commit(kernel.Commit{What: kernel.CommitCompaction}, prompt.Content{Compaction: &c}); kernel.CodeOf(err) != kernel.CodeInvalidEvent {
 			t.Errorf("%s: %v", name, err)
 		}
 		if !cmp.Equal(h.Messages(), a13) {
@@ -354,7 +354,7 @@ func TestCompactionRefused(t *testing.T) {
 		"a spill before the beginning":   {Rest: 5, Spills: []prompt.Spill{{Position: 9, Call: "c", Text: "x"}}},
 	} {
 		h := prompt.NewHistory(history)
-		if _, err := h.Commit(kernel.Commit{What: "compaction"}, prompt.Content{Compaction: c}); kernel.CodeOf(err) != kernel.CodeInvalidEvent {
+		if _, err := h.Commit(kernel.Commit{What: kernel.CommitCompaction}, prompt.Content{Compaction: c}); kernel.CodeOf(err) != kernel.CodeInvalidEvent {
 			t.Errorf("%s: %v", name, err)
 		}
 		if !cmp.Equal(h.Messages(), history) {
@@ -362,7 +362,7 @@ func TestCompactionRefused(t *testing.T) {
 		}
 	}
 	reply := prompt.NewHistory(history[1:])
-	_, err := reply.Commit(kernel.Commit{What: "compaction"}, prompt.Content{Compaction: &prompt.Compaction{Rest: 4, Spills: []prompt.Spill{{Position: 1, Call: "c", Text: "x"}}}})
+	_, err := reply.Commit(kernel.Commit{What: kernel.CommitCompaction}, prompt.Content{Compaction: &prompt.Compaction{Rest: 4, Spills: []prompt.Spill{{Position: 1, Call: "c", Text: "x"}}}})
 	if kernel.CodeOf(err) != kernel.CodeInvalidEvent {
 		t.Errorf("a history that begins with a reply: %v", err)
 	}

@@ -34,6 +34,11 @@ func NewHistory(messages []kernel.Message) *History {
 	return &History{messages: messages[:len(messages):len(messages)]}
 }
 
+// With returns a history like h that holds messages, which it keeps.
+func (h *History) With(messages []kernel.Message) *History {
+	return &History{messages: messages[:len(messages):len(messages)], partial: h.partial}
+}
+
 // Messages returns the history so far. The slice is not written to again.
 func (h *History) Messages() []kernel.Message {
 	return h.messages[:len(h.messages):len(h.messages)]
@@ -43,7 +48,7 @@ func (h *History) Messages() []kernel.Message {
 // Compaction). A commit that does not fit its content is INVALID_EVENT, and
 // changes nothing.
 func (h *History) Commit(c kernel.Commit, content Content) (*kernel.Message, error) {
-	if c.What == "compaction" {
+	if c.What == kernel.CommitCompaction {
 		return nil, h.compact(content.Compaction)
 	}
 	m, err := h.message(c, content)

@@ -236,6 +236,10 @@ func number(c kernel.Command) kernel.Seq {
 		return c.Cmd
 	case kernel.CallModel:
 		return c.Cmd
+	case kernel.Summarize:
+		return c.Cmd
+	case kernel.Observe:
+		return c.Cmd
 	case kernel.DecideCall:
 		return c.Cmd
 	case kernel.AskHuman:

@@ -18,7 +18,6 @@ import (
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
-	"github.com/holdfast-run/holdfast/prompt"
 )
 
 // The bounds of Config.Lease, and the values of what nobody sets.
@@ -263,7 +262,7 @@ func (e *Engine) live(id string) *run {
 // follow gives a new run its place in its session, and returns what the runs
 // before it left. None of them may be under way, since it would say more.
 func (e *Engine) follow(ctx context.Context, r *run) ([]kernel.Message, error) {
-	earlier, err := e.earlier(ctx, &r.head)
+	earlier, err := engine.EarlierRuns(ctx, e.journal, &r.head)
 	if err != nil {
 		return nil, err
 	}
@@ -277,37 +276,7 @@ func (e *Engine) follow(ctx context.Context, r *run) ([]kernel.Message, error) {
 			r.head.StartedAt = last.StartedAt.Add(1)
 		}
 	}
-	return e.history(ctx, earlier)
-}
-
-// earlier are the session's runs before h, oldest first. A session belongs to
-// one tenant and user: the same id under another identity is another session.
-func (e *Engine) earlier(ctx context.Context, h *journal.Head) ([]journal.Head, error) {
-	owner := h.Owner()
-	heads, err := e.journal.Heads(ctx, journal.Query{Owner: &owner, Session: h.Session})
-	if err != nil {
-		return nil, err
-	}
-	slices.Reverse(heads)
-	if i := slices.IndexFunc(heads, func(other journal.Head) bool { return other.Run == h.Run }); i >= 0 {
-		heads = heads[:i]
-	}
-	return heads, nil
-}
-
-// history is what the runs of a session left.
-func (e *Engine) history(ctx context.Context, runs []journal.Head) ([]kernel.Message, error) {
-	var prior []kernel.Message
-	for _, earlier := range runs {
-		replay := engine.NewReplay(earlier.Run, prior)
-		if err := replay.Read(ctx, e.journal); err != nil {
-			return nil, err
-		}
-		replay.History.Close()
-		messages := replay.History.Messages()
-		prior = append(prior, prompt.Qualify(messages[len(prior):], earlier.Run)...)
-	}
-	return prior, nil
+	return engine.SessionHistory(ctx, e.journal, earlier)
 }
 
 // Get reads a run: see engine.Engine. Its history is that of the run alone.

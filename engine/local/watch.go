@@ -266,7 +266,6 @@ func (w *watcher) records(ctx context.Context) (on bool, err error) {
 		if !w.passDeltas(records[i].Seq) {
 			return false, nil
 		}
-		before := len(w.replay.History.Messages())
 		event, content, err := w.replay.Next(&records[i])
 		if err != nil {
 			return false, err
@@ -276,7 +275,7 @@ func (w *watcher) records(ctx context.Context) (on bool, err error) {
 			w.e.letGo(ctx, w.id)
 		}
 		if records[i].Seq > w.after {
-			if !w.yield(engine.Update{Seq: records[i].Seq, Event: event, Content: content.Public(), Committed: engine.Public(w.replay.History.Messages()[before:]), Outcome: outcome}, nil) {
+			if !w.yield(engine.Update{Seq: records[i].Seq, Event: event, Content: content.Public(), Committed: engine.Public(w.replay.Added()), Outcome: outcome}, nil) {
 				return false, nil
 			}
 		}

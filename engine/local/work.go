@@ -311,11 +311,7 @@ func (e *Engine) goOnWith(ctx context.Context, stored *engine.Stored, lease jour
 	if err != nil {
 		return err
 	}
-	earlier, err := e.earlier(ctx, &stored.Head)
-	if err != nil {
-		return err
-	}
-	prior, err := e.history(ctx, earlier)
+	prior, err := engine.SessionBefore(ctx, e.journal, &stored.Head)
 	if err != nil {
 		return err
 	}

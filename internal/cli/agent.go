@@ -46,6 +46,7 @@ func buildAgent(c *config.Config, journal string, ask elicitor) (agent *engine.A
 		Retry:          c.Retry,
 		RequestTimeout: c.RequestTimeout,
 		Unknown:        c.Unknown,
+		Context:        buildContext(&c.Context),
 	}
 	if err := attachMemory(agent, c); err != nil {
 		release()

@@ -111,6 +111,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.memoryCommand(),
 		a.sayCommand(),
 		a.mcpCommand(),
+		a.sessionsCommand(),
 		a.journalCommand(),
 		a.dbCommand(),
 		a.deskCommand(),

@@ -55,7 +55,7 @@ func hintAfter(o *kernel.Outcome, profile kernel.Profile, c clues) string {
 	case kernel.StopTruncated:
 		return hintTruncated(o.Detail)
 	case kernel.StopContext:
-		if o.Detail == string(kernel.FailContext) {
+		if strings.HasPrefix(o.Detail, string(kernel.FailContext)) {
 			return hintWindow
 		}
 	case kernel.StopModelError:

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -57,8 +58,10 @@ func TestScripts(t *testing.T) {
 			"savehead": saveHead,
 			"saverun":  saveRun,
 			"saveid":   saveID,
-			"savepair": savePair,
-			"sql":      runSQL,
+
+			"savearchive": saveArchive,
+			"savepair":    savePair,
+			"sql":         runSQL,
 		},
 	})
 }
@@ -204,6 +207,23 @@ func ids(ts *testscript.TestScript, prefix string, least int) []string {
 		ts.Fatalf("%d ids %s… in the output", len(found), prefix)
 	}
 	return found
+}
+
+// savearchive NAME INDEX keeps the id of an archive that the last output lists;
+// -1 is the last one.
+func saveArchive(ts *testscript.TestScript, _ bool, args []string) {
+	var out struct {
+		Archives []struct {
+			ID string `json:"id"`
+		} `json:"archives"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &out))
+	i, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if i < 0 {
+		i += len(out.Archives)
+	}
+	ts.Setenv(args[0], out.Archives[i].ID)
 }
 
 // savehead NAME keeps the first line of the last output in an environment

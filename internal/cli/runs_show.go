@@ -34,7 +34,6 @@ func readRun(ctx context.Context, j journal.Reader, id string) (*recorded, error
 	r := &recorded{question: h.Question, records: records}
 	replay := engine.NewReplay(id, nil)
 	for i := range records {
-		before := len(replay.History.Messages())
 		event, content, err := replay.Next(&records[i])
 		if err != nil {
 			return nil, err
@@ -44,7 +43,7 @@ func readRun(ctx context.Context, j journal.Reader, id string) (*recorded, error
 		}
 		r.updates = append(r.updates, engine.Update{
 			Seq: records[i].Seq, Event: event, Content: content.Public(),
-			Committed: engine.Public(replay.History.Messages()[before:]),
+			Committed: engine.Public(replay.Added()),
 		})
 	}
 	r.Run = replay.Snapshot(h)
@@ -152,7 +151,7 @@ func newRecord(r *recorded) record {
 	out := record{
 		report: newReport(r.Run), Tenant: r.Head.Tenant, User: r.Head.User, Question: r.question, StartedAt: r.Head.StartedAt,
 		Finding: standing(r.Run).Finding,
-		Trace:   newTrace(r.Head.Run, r.updates), Events: []event{}, Messages: []message{}, Approvals: []approval{}, Effects: []effect{},
+		Trace:   newTrace(r.Head.Run, r.updates), Events: []event{}, Approvals: []approval{}, Effects: []effect{},
 	}
 	if r.Head.Lease.Held(time.Now()) {
 		out.Driver = r.Head.Lease.Owner
@@ -168,8 +167,14 @@ func newRecord(r *recorded) record {
 		rec := &r.records[i]
 		out.Events = append(out.Events, event{Seq: rec.Seq, At: rec.At, Kind: string(rec.Kind), Text: strings.Join(d.lines(u), "\n")})
 	}
-	for i := range r.History {
-		out.Messages = append(out.Messages, newMessage(&r.History[i]))
+	out.Messages = newMessages(r.History)
+	return out
+}
+
+func newMessages(history []kernel.Message) []message {
+	out := make([]message, 0, len(history))
+	for i := range history {
+		out = append(out, newMessage(&history[i]))
 	}
 	return out
 }

@@ -70,6 +70,7 @@ type Config struct {
 	Memory         *Memory // nil: nothing is remembered
 	// Unknown says what a call whose outcome is unknown does to its run.
 	Unknown kernel.OnUnknown
+	Context Context
 	// Kept says that this is what a run was started with (see FromStored), and
 	// not what a file says now.
 	Kept bool

@@ -35,6 +35,7 @@ func (c *Config) decode(text []byte, tools []string) error {
 		"verify":       c.decodeVerify,
 		"engine":       c.decodeEngine,
 		"memory":       c.decodeMemory,
+		"context":      c.decodeContext,
 		"unknown":      into(&c.Unknown, choice(kernel.UnknownTell, kernel.UnknownWait)),
 	})
 	if err != nil {

@@ -77,8 +77,16 @@ func (c *Config) place(v value) (string, error) {
 	return filepath.Join(root, below), nil
 }
 
-// checkMemory compares the section with the tools.
+// checkMemory compares the section with the tools and the workspace: what is
+// below a folder of the memory is out of the file tools' reach.
 func (c *Config) checkMemory(doc *document) error {
+	if m := c.Memory; m != nil {
+		for _, f := range []struct{ key, path string }{{"project", m.Project}, {"user", m.User}, {"state", m.State}} {
+			if f.path != "" && inside(f.path, c.Workspace) {
+				return doc.at("memory."+f.key).fail("name a folder for the memory alone, such as ./memory", "the workspace lies in it, and the file tools would reach nothing")
+			}
+		}
+	}
 	if !slices.Contains(c.Tools, ProposeMemory) || c.Memory != nil && c.Memory.Project+c.Memory.User != "" {
 		return nil
 	}

@@ -50,6 +50,8 @@ func TestMemoryRefuses(t *testing.T) {
 		"memory: {project: m, user: m}":          "the project's own folder",
 		"memory: {project: m, state: ./m/s}":     "the project's own folder",
 		"memory: {project: m, agents_md: \"a\"}": "true or false",
+		"memory: {project: .}":                   "memory.project: the workspace lies in it",
+		"memory: {user: /}":                      "memory.user: the workspace lies in it",
 		"tools: [propose_memory]":                "no memory is configured",
 		"tools: [propose_memory]\nmemory: {}":    "no memory is configured",
 	} {

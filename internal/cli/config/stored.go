@@ -37,6 +37,7 @@ type stored struct {
 	Engine       storedEngine             `json:"engine"`
 	Memory       *storedMemory            `json:"memory,omitempty"`
 	Unknown      kernel.OnUnknown         `json:"unknown,omitempty"`
+	Context      *storedContext           `json:"context,omitempty"`
 }
 
 type storedModel struct {
@@ -152,7 +153,8 @@ func (c *Config) stored() *stored {
 			Retry: storedRetry{Attempts: c.Retry.Attempts, PerRun: c.Retry.PerRun, Wait: span(c.Retry.Wait)},
 		},
 		Verify: storeVerify(c.Verify), Engine: storedEngine{Lease: span(c.Engine.Lease)}, Unknown: c.Unknown,
-		Memory: storeMemory(c.Memory),
+		Memory:  storeMemory(c.Memory),
+		Context: storeContext(&c.Context),
 	}
 	if c.File != "" && !filepath.IsAbs(c.File) {
 		s.File = filepath.Join(c.Dir, filepath.Base(c.File)) // its folder is Dir
@@ -256,7 +258,8 @@ func (s *stored) config() (*Config, error) {
 		Retry:          kernel.Retry{Attempts: l.Retry.Attempts, PerRun: l.Retry.PerRun, Wait: time.Duration(l.Retry.Wait)},
 		RequestTimeout: time.Duration(l.RequestTimeout),
 		Verify:         s.Verify.check(), Engine: Engine{Lease: time.Duration(s.Engine.Lease)}, Unknown: s.Unknown, Kept: true,
-		Memory: s.Memory.memory(),
+		Memory:  s.Memory.memory(),
+		Context: s.Context.context(),
 	}
 	if len(s.Programs) > 0 {
 		c.Programs = make(map[string]Program, len(s.Programs))

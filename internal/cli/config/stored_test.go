@@ -125,6 +125,13 @@ func configs() *rapid.Generator[*config.Config] {
 		c.Engine.Lease = span(time.Second, 10*time.Minute).Draw(t, "lease")
 		c.Memory = rapid.SampledFrom([]*config.Memory{nil, {AgentsMD: true}, {User: "/u", State: "/u"}, {Project: "/p", State: "/s", AgentsMD: true}}).Draw(t, "memory")
 		c.Unknown = rapid.SampledFrom([]kernel.OnUnknown{kernel.UnknownTell, kernel.UnknownWait}).Draw(t, "unknown")
+		if rapid.Bool().Draw(t, "context") {
+			c.Context = config.Context{
+				Window: rapid.IntRange(0, 1_000_000).Draw(t, "window"), Reserve: rapid.IntRange(0, 9000).Draw(t, "reserve"),
+				Notices:   config.NoticeLimits{Max: rapid.IntRange(0, 64).Draw(t, "notices"), Chars: rapid.IntRange(0, 4096).Draw(t, "chars")},
+				Summarize: rapid.SampledFrom([]string{"", config.Digest, config.ByModel}).Draw(t, "summarize"), SummaryTokens: rapid.IntRange(0, 16384).Draw(t, "summary"),
+			}
+		}
 		if rapid.Bool().Draw(t, "verify") {
 			stdout := text.Draw(t, "stdout")
 			c.Verify = &config.Verify{Program: "main", Args: list.Draw(t, "args"), Stdout: &stdout, Continue: rapid.Bool().Draw(t, "continue")}
