@@ -295,4 +295,3 @@ type approverFunc func(context.Context, policy.Approval) (policy.Verdict, error)
 func (f approverFunc) Approve(ctx context.Context, a policy.Approval) (policy.Verdict, error) {
 	return f(ctx, a)
 }
-
