@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -166,10 +167,9 @@ func (o *observing) warn(text string) { o.warnings = append(o.warnings, text) }
 
 // answerOf is what the model is told of a call.
 func (x *Execution) answerOf(call string) policy.Answered {
-	messages := x.History.Messages()
-	for i := len(messages) - 1; i >= 0; i-- {
-		for j := range messages[i].Blocks {
-			if b := &messages[i].Blocks[j]; b.Kind == kernel.BlockResult && b.CallID == call {
+	for _, m := range slices.Backward(x.History.Messages()) {
+		for j := range m.Blocks {
+			if b := &m.Blocks[j]; b.Kind == kernel.BlockResult && b.CallID == call {
 				return policy.Answered{Text: b.Text, IsError: b.IsError}
 			}
 		}

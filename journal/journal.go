@@ -140,11 +140,9 @@ type RunReader interface {
 	// Signals returns the signals of a run that were not taken up, by number;
 	// NOT_FOUND.
 	Signals(ctx context.Context, run string) ([]Signal, error)
-	// Notices returns the notices of a session that no model has seen, by number.
-	Notices(ctx context.Context, s SessionID) ([]Notice, error)
 }
 
-// FactReader reads what the journal keeps of approvals and effects.
+// FactReader reads what the journal keeps of approvals, effects and notices.
 type FactReader interface {
 	// Approval returns one approval, or NOT_FOUND.
 	Approval(ctx context.Context, id string) (Approval, error)
@@ -156,6 +154,8 @@ type FactReader interface {
 	// Effects returns those that match, latest claimed first; of those claimed
 	// at the same instant, the greater id first.
 	Effects(ctx context.Context, q EffectQuery) ([]Effect, error)
+	// Notices returns the notices of a session that no model has seen, by number.
+	Notices(ctx context.Context, s SessionID) ([]Notice, error)
 }
 
 // ChainReader reads what Verify checks.

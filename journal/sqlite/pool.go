@@ -143,7 +143,7 @@ func (p *pool) Signals(ctx context.Context, run string) ([]journal.Signal, error
 }
 
 // Notices returns the notices of a session that wait. See
-// [journal.RunReader].
+// [journal.FactReader].
 func (p *pool) Notices(ctx context.Context, s journal.SessionID) (waiting []journal.Notice, err error) {
 	err = p.reading(func() (err error) {
 		waiting, err = query(ctx, p, scanNotice, selectNotices, s.Tenant, s.User, s.Session)
