@@ -97,7 +97,7 @@ func browse(ctx context.Context, page string) (mcp.Returned, error) {
 	return mcp.Returned{Code: q.Get("code"), State: q.Get("state"), Issuer: q.Get("iss")}, nil
 }
 
-var scenarioLine = regexp.MustCompile(`(?m)^  - (\S+) \[`)
+var scenarioLine = regexp.MustCompile(`(?m)^ {2}- (\S+) \[`)
 
 // The client scenarios of the official conformance suite: docs/mcp.md lists those
 // that pass and those that fail.
@@ -119,6 +119,10 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	documented, err := os.ReadFile("../../docs/mcp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	results := make([]string, len(all))
 	slots := make(chan struct{}, 3)
 	var wait sync.WaitGroup
@@ -126,14 +130,23 @@ func TestConformance(t *testing.T) {
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			cmd := exec.CommandContext(t.Context(), node, suite, "client", "--command", self, "--scenario", scenario)
-			cmd.Dir = t.TempDir()
-			cmd.Env = append(os.Environ(), modeVariable+"="+clientMode)
-			out, err := cmd.CombinedOutput()
-			results[i] = "| `" + scenario + "` | passed |"
-			if err != nil {
-				results[i] = "| `" + scenario + "` | failed |"
-				t.Logf("%s:\n%s", scenario, last(string(out), 2000))
+			results[i] = row(scenario, "passed")
+			tries := 1
+			if strings.Contains(string(documented), results[i]) {
+				tries = 3 // some measure times, which a busy machine does not keep
+			}
+			for try := 1; ; try++ {
+				cmd := exec.CommandContext(t.Context(), node, suite, "client", "--command", self, "--scenario", scenario)
+				cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), modeVariable+"="+clientMode)
+				out, err := cmd.CombinedOutput()
+				if err == nil {
+					return
+				}
+				if try == tries {
+					results[i] = row(scenario, "failed")
+					t.Logf("%s:\n%s", scenario, last(string(out), 2000))
+					return
+				}
 			}
 		})
 	}
@@ -141,6 +154,8 @@ func TestConformance(t *testing.T) {
 	slices.Sort(results)
 	compareWithDocs(t, "| scenario | result |\n| --- | --- |\n"+strings.Join(results, "\n")+"\n")
 }
+
+func row(scenario, result string) string { return "| `" + scenario + "` | " + result + " |" }
 
 func last(s string, n int) string { return s[max(0, len(s)-n):] }
 
