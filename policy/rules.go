@@ -38,9 +38,6 @@ type Rule struct {
 	When   string
 	Risk   Risk   // that a matching call has for people and for the record; empty: the tool's own
 	Reason string // told to the model (deny) or to the person (ask); may be empty
-	// Where names the place of the rule to people, such as a file and a line. It
-	// decides nothing.
-	Where string
 
 	// How people are asked, with Ask alone, within the bounds of CheckAsking.
 	Expires   time.Duration   // to decide in; 0: DefaultExpires
@@ -163,8 +160,7 @@ const patternChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 // Pure reports that rules only compute.
 func (p *Rules) Pure() bool { return true }
 
-// Hash is the SHA-256 in hex of what the rules say, whatever their places are
-// called.
+// Hash is the SHA-256 in hex of what the rules say.
 func (p *Rules) Hash() string {
 	if p == nil || p.hash == "" {
 		return hashOf(nil)
@@ -176,7 +172,6 @@ func hashOf(rules []Rule) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for _, r := range rules {
-		r.Where = ""
 		_ = enc.Encode(r) // of texts, numbers and lists of texts
 	}
 	return hex.EncodeToString(h.Sum(nil))
