@@ -43,6 +43,8 @@ type (
 	Signal = engine.Signal
 	// SignalKind says what is wished.
 	SignalKind = engine.SignalKind
+	// SessionID names the session that a notice is for.
+	SessionID = journal.SessionID
 	// Stored is a run as its journal has it, for whoever takes it over.
 	Stored = engine.Stored
 	// Workload says what Work drives. The zero value is everything, for good.
@@ -56,6 +58,7 @@ const (
 	SignalRefuse  = engine.SignalRefuse  // vote against it
 	SignalResolve = engine.SignalResolve // say what became of an effect whose outcome is unknown
 	SignalSay     = engine.SignalSay     // one more message of whoever asked
+	SignalNotice  = engine.SignalNotice  // a text for the next request alone
 )
 
 // Options of Open. The zero value keeps runs in memory and logs nothing. File
@@ -139,7 +142,7 @@ func (rt *Runtime) Start(ctx context.Context, s Start) (string, error) {
 	return rt.engine.Start(ctx, s)
 }
 
-// Signal delivers a wish to a run: see engine.Engine.
+// Signal delivers a wish to a run, or a notice to a session: see engine.Engine.
 func (rt *Runtime) Signal(ctx context.Context, run string, sig Signal) error {
 	return rt.engine.Signal(ctx, run, sig)
 }

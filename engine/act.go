@@ -22,7 +22,8 @@ func (x *Execution) toolCall(call kernel.Call, turn, attempt int, key string) to
 // runTool runs a call. The end of the run's time ends the tool's context too,
 // so that the tool knows which it was.
 func (x *Execution) runTool(c kernel.RunTool) Task {
-	t, _ := x.tools.Bind(c.Call.Name, c.Effect) // its decision found it in the same set
+	t, _ := x.tools().Bind(c.Call.Name, c.Effect) // its decision found it in the same set
+	narrower := x.tools().Narrower(c.Call.Name)
 	call := x.toolCall(c.Call, c.Turn, c.Attempt, c.Key)
 	border := x.border
 	if _, own := x.Clock.(SystemClock); own { // contexts know no other time: elsewhere the deadline's timer ends the call
@@ -33,7 +34,7 @@ func (x *Execution) runTool(c kernel.RunTool) Task {
 		returned := func(out tool.Outcome) (kernel.Event, Content) {
 			ended := x.Clock.Now()
 			return kernel.CallReturned{At: kernel.Time(ended.UnixNano()), Cmd: c.Cmd, Call: c.Call.ID, Result: out.Facts, Jitter: x.Jitter(), Warnings: out.Warnings},
-				Content{Result: &Result{Text: out.Text, IsError: out.IsError, Data: out.Data, Elapsed: ended.Sub(begun)}}
+				Content{Result: &Result{Text: out.Text, IsError: out.IsError, Data: out.Data, Narrows: x.narrows(narrower, &out), Elapsed: ended.Sub(begun)}}
 		}
 		return returned(border.ExecuteInPlace(ctx, t, call, func(out tool.Outcome) { instead(returned(out)) }))
 	}
@@ -42,9 +43,13 @@ func (x *Execution) runTool(c kernel.RunTool) Task {
 // reconcile asks a tool whether the effect of a call that was cut short is
 // there.
 func (x *Execution) reconcile(c kernel.Reconcile) Task {
-	t, _ := x.tools.Bind(c.Call.Name, kernel.Reconcilable)
+	snap := x.present()
 	call := x.toolCall(c.Call, c.Turn, 1, c.Key)
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
+		if snap == nil { // taken over
+			snap, _ = x.sources.take(ctx, 0)
+		}
+		t, _ := snap.tools.Bind(c.Call.Name, kernel.Reconcilable)
 		found := func(p kernel.Presence, out tool.Outcome) (kernel.Event, Content) {
 			for _, w := range out.Warnings {
 				x.Log.Warn("lookup", "run", x.Run, "call", c.Call.ID, "warning", w)
@@ -54,7 +59,7 @@ func (x *Execution) reconcile(c kernel.Reconcile) Task {
 				return e, Content{}
 			}
 			e.Result = &out.Facts
-			return e, Content{Result: &Result{Text: out.Text, IsError: out.IsError, Data: out.Data}}
+			return e, Content{Result: &Result{Text: out.Text, IsError: out.IsError, Data: out.Data, Narrows: x.narrows(snap.tools.Narrower(c.Call.Name), &out)}}
 		}
 		return found(x.border.LookupInPlace(ctx, t, call, func(p kernel.Presence, out tool.Outcome) { instead(found(p, out)) }))
 	}

@@ -118,6 +118,7 @@ func (a *Agent) spec() (kernel.Spec, error) {
 	if err := a.Context.check(s.MaxTokens); err != nil {
 		return s, err
 	}
+	s.Observe = len(a.Hooks.After) > 0
 	s.Shrink, s.SummaryTokens = true, a.Context.summaryTokens()
 	if a.RequestTimeout < 0 {
 		return s, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the request timeout must be positive"}

@@ -155,6 +155,7 @@ func noticesText(all []notice) string {
 func (x *Execution) followed(e kernel.Event, c Content) {
 	switch e := e.(type) {
 	case kernel.ContextPrepared:
+		x.installed(e.Cmd)
 		x.lay(e, c.Prepared)
 	case kernel.ModelReplied:
 		x.sheet.learn(e.Reply.Usage)
@@ -180,5 +181,5 @@ func (x *Execution) lay(e kernel.ContextPrepared, content *Prepared) {
 		back := x.encoded(&message, nil)
 		s.back, behind = &back, messageTokens(&back)
 	}
-	s.sent = s.tokens + x.headTokens + s.ahead + behind
+	s.sent = s.tokens + x.headTokens() + s.ahead + behind
 }

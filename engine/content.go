@@ -35,6 +35,8 @@ type Prepared struct {
 	// nil: the same as before; empty: nothing any more.
 	Front      *[]prompt.Attachment `json:"front,omitempty"`
 	Compaction *prompt.Compaction   `json:"compaction,omitempty"`
+	// Tools are those of sources that the run offers for the first time.
+	Tools []Definition `json:"tools,omitempty"`
 
 	wire []byte // of Front, where it is encoded already
 }
@@ -66,7 +68,14 @@ type Result struct {
 	Text    string          `json:"text"`
 	IsError bool            `json:"is_error,omitempty"`
 	Data    json.RawMessage `json:"data,omitempty"`
+	Narrows *Narrowing      `json:"narrows,omitempty"`
 	Elapsed time.Duration   `json:"elapsed_ns"`
+}
+
+// Narrowing is what a result leaves of what its run may call from then on,
+// beside the tool that gave it: see tool.Narrower.
+type Narrowing struct {
+	Tools []string `json:"tools"` // names and patterns
 }
 
 // Public is the content without private reasoning, for whoever watches.

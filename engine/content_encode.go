@@ -91,6 +91,9 @@ func (r *Result) append(b []byte) []byte {
 	if len(r.Data) > 0 {
 		b = append(append(b, `,"data":`...), r.Data...)
 	}
+	if r.Narrows != nil {
+		b = appendJSON(append(b, `,"narrows":`...), r.Narrows)
+	}
 	b = strconv.AppendInt(append(b, `,"elapsed_ns":`...), int64(r.Elapsed), 10)
 	return append(b, '}')
 }

@@ -18,11 +18,12 @@ func asAmbiguous(err error) (*tool.Ambiguous, bool) {
 // pureDecision reports whether deciding on a call of that tool runs no code
 // that could block: then it may share the commit of the reply.
 func (x *Execution) pureDecision(name string) bool {
-	t, _ := x.tools.Lookup(name)
-	if _, ok := t.(tool.Keyer); ok {
+	snap := x.present()
+	if snap == nil || x.hooked(name) {
 		return false
 	}
-	if _, ok := t.(tool.Classifier); ok {
+	switch t, _ := snap.tools.Lookup(name); t.(type) {
+	case tool.Keyer, tool.Classifier, tool.Pinned:
 		return false
 	}
 	if x.agent.Policy == nil {
@@ -32,68 +33,153 @@ func (x *Execution) pureDecision(name string) bool {
 	return ok && p.Pure()
 }
 
-// decide takes a call through the one entry: snapshot, schema, policy.
+// entry is the one way of a call, of whatever kind, to its decision: snapshot,
+// schema, narrowing, before-hooks, policy.
+type entry struct {
+	x       *Execution
+	call    kernel.DecideCall
+	snap    *snapshot
+	narrow  []narrowing
+	first   string // the definition that its tool was first offered with; empty: not known
+	instead Report // nil: nothing that is called can block
+
+	spec    tool.Spec
+	effect  kernel.EffectClass
+	changed bool
+	d       kernel.CallDecided
+}
+
+// decide takes a call through the entry.
 func (x *Execution) decide(c kernel.DecideCall) Task {
+	at := entry{x: x, call: c, snap: x.present(), narrow: x.narrow, first: x.definition(c.Call.Name)}
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
-		d := kernel.CallDecided{Cmd: c.Cmd, Call: c.Call.ID}
-		if err := x.tools.Check(c.Call.Name, []byte(c.Call.Arguments)); err != nil {
-			x.refuse(&d, err)
-			return d, Content{}
+		e := at
+		e.instead = instead
+		e.d = e.answer(kernel.Deny, "")
+		e.enter(ctx)
+		e.d.At = x.at()
+		return e.d, Content{}
+	}
+}
+
+func (e *entry) enter(ctx context.Context) {
+	if e.snap == nil { // taken over: its request was another process's
+		e.snap, _ = e.x.sources.take(ctx, 0)
+	}
+	if err := e.snap.tools.Check(e.call.Call.Name, []byte(e.call.Call.Arguments)); err != nil {
+		e.invalid(err)
+		return
+	}
+	e.spec, _ = e.snap.tools.Spec(e.call.Call.Name)
+	e.d.Risk = e.spec.Risk
+	if by := narrowed(e.narrow, e.call.Call.Name); by != nil {
+		e.d = e.denied("narrowed by "+by.tool, by.words())
+		return
+	}
+	if e.describe(ctx) && !e.hooks(ctx) {
+		e.policy(ctx)
+	}
+}
+
+// describe asks the tool what it says of this call. It reports whether to go on.
+func (e *entry) describe(ctx context.Context) bool {
+	err := e.x.foreign(ctx, "the tool", e.unasked, func() error {
+		t, _ := e.snap.tools.Lookup(e.call.Call.Name)
+		e.effect = e.snap.tools.EffectOf(e.call.Call.Name, []byte(e.call.Call.Arguments))
+		p, pins := t.(tool.Pinned)
+		e.changed = e.first != "" && e.first != e.snap.tools.Definition(e.call.Call.Name) || pins && p.Changed()
+		return e.x.businessKey(t, e.call, &e.d)
+	})
+	if err != nil {
+		e.invalid(&kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the tool cannot name the effect of this call: " + describe(err)})
+		return false
+	}
+	e.d.Effect, e.d.Attempts = e.effect, e.spec.Limits.Attempts
+	return true
+}
+
+// policy asks the policy. Whatever is no answer of it is no.
+func (e *entry) policy(ctx context.Context) {
+	p := e.x.agent.Policy
+	if p == nil {
+		e.d.Answer, e.d.Reason = kernel.Deny, "this agent has no policy, so nothing is allowed"
+		return
+	}
+	err := e.x.foreign(ctx, "the policy", e.unasked, func() error {
+		if hashed, ok := p.(policy.Hashed); ok {
+			e.d.Policy = kernel.Clip(hashed.Hash(), maxHash)
 		}
-		err := x.foreign(ctx, "the policy", func() {
-			if instead != nil {
-				instead(x.unasked(c), Content{})
-			}
-		}, func() error { return x.askPolicy(ctx, c, &d) })
-		if err != nil {
-			x.Log.Error("policy failed", "run", x.Run, "call", c.Call.ID, "error", err)
-			d = x.unasked(c)
-		}
-		d.At = x.at()
-		return d, Content{}
+		decision, err := p.Decide(ctx, e.request())
+		return errors.Join(err, e.take(&decision))
+	})
+	if err != nil {
+		e.x.Log.Error("policy failed", "run", e.x.Run, "call", e.call.Call.ID, "error", err)
+		e.d = e.answer(kernel.Deny, noPolicy)
 	}
 }
 
-// refuse answers a call that is not acceptable as it is.
-func (x *Execution) refuse(d *kernel.CallDecided, err error) {
-	e, ok := errors.AsType[*kernel.Error](err)
-	if !ok {
-		e = &kernel.Error{Code: kernel.CodeInvalidArgument, Message: err.Error()}
-	}
-	d.At, d.Answer, d.Code, d.Reason = x.at(), kernel.Invalid, e.Code, kernel.Clip(e.Message, maxWords)
-	d.Key = ""
-}
-
-// unasked is the answer where policy gave none.
-func (x *Execution) unasked(c kernel.DecideCall) kernel.CallDecided {
-	return kernel.CallDecided{At: x.at(), Cmd: c.Cmd, Call: c.Call.ID, Answer: kernel.Deny, Reason: "the policy could not be asked"}
-}
-
-func (x *Execution) askPolicy(ctx context.Context, c kernel.DecideCall, d *kernel.CallDecided) error {
-	t, _ := x.tools.Lookup(c.Call.Name)
-	spec, _ := x.tools.Spec(c.Call.Name)
-	d.Effect = x.tools.EffectOf(c.Call.Name, []byte(c.Call.Arguments))
-	d.Attempts = spec.Limits.Attempts
-	if err := x.businessKey(t, c, d); err != nil {
-		x.refuse(d, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the tool cannot name the effect of this call: " + describe(err)})
-		return nil
-	}
-	if x.agent.Policy == nil {
-		d.Answer, d.Reason = kernel.Deny, "this agent has no policy, so nothing is allowed"
-		return nil
-	}
-	decision, err := x.agent.Policy.Decide(ctx, x.policyRequest(c.Call, d.Effect))
+// take takes what the policy says, as far as it may.
+func (e *entry) take(decision *policy.Decision) error {
+	d := &e.d
 	d.Answer, d.Reason, d.Rule = decision.Answer, kernel.Clip(decision.Reason, maxWords), kernel.Clip(decision.Rule, 200)
-	if asking := decision.Asking; d.Answer == kernel.Ask && asking != nil {
+	if knownRisk(decision.Risk) {
+		d.Risk = decision.Risk
+	}
+	switch asking := decision.Asking; {
+	case d.Answer == kernel.Ask && asking != nil:
 		if bad := policy.CheckAsking(asking); bad != nil {
-			return errors.Join(err, bad)
+			return bad
 		}
 		d.Asking = asking
-	}
-	if d.Answer != kernel.Allow && d.Answer != kernel.Ask {
+	case d.Answer == kernel.Allow && e.changed:
+		d.Answer, d.Reason = kernel.Ask, "the tool is described in another way than it was when it was allowed"
+		d.Asking = &kernel.Asking{Expires: policy.DefaultExpires, OnExpiry: kernel.ExpiryRefuse, Grant: policy.DefaultGrant}
+	case d.Answer != kernel.Allow && d.Answer != kernel.Ask:
 		d.Answer = kernel.Deny
 	}
-	return err
+	return nil
+}
+
+func knownRisk(r kernel.Risk) bool {
+	return r == kernel.RiskLow || r == kernel.RiskMedium || r == kernel.RiskHigh
+}
+
+const noPolicy = "the policy could not be asked"
+
+// unasked reports a call that something kept from its decision.
+func (e *entry) unasked() {
+	if e.instead != nil {
+		e.instead(e.answer(kernel.Deny, noPolicy), Content{})
+	}
+}
+
+func (e *entry) answer(a kernel.Answer, reason string) kernel.CallDecided {
+	return kernel.CallDecided{At: e.x.at(), Cmd: e.call.Cmd, Call: e.call.Call.ID, Answer: a, Reason: reason}
+}
+
+// denied is a no of something that stands before the policy.
+func (e *entry) denied(rule, why string) kernel.CallDecided {
+	d := e.answer(kernel.Deny, kernel.Clip(why, maxWords))
+	d.Rule, d.Risk = kernel.Clip(rule, 200), e.spec.Risk
+	return d
+}
+
+// invalid answers a call that is not acceptable as it is.
+func (e *entry) invalid(err error) {
+	known, ok := errors.AsType[*kernel.Error](err)
+	if !ok {
+		known = &kernel.Error{Code: kernel.CodeInvalidArgument, Message: err.Error()}
+	}
+	risk := e.d.Risk
+	e.d = e.answer(kernel.Invalid, kernel.Clip(known.Message, maxWords))
+	e.d.Code, e.d.Risk = known.Code, risk
+}
+
+// request is the call as hooks and the policy see it: their own copy.
+func (e *entry) request() policy.Request {
+	r := e.x.policyRequest(e.call.Call, e.effect)
+	r.Risk, r.Changed = e.spec.Risk, e.changed
+	return r
 }
 
 func (x *Execution) businessKey(t tool.Tool, c kernel.DecideCall, d *kernel.CallDecided) (err error) {
@@ -115,9 +201,11 @@ func (x *Execution) businessKey(t tool.Tool, c kernel.DecideCall, d *kernel.Call
 	return err
 }
 
+// policyRequest is a call as people and their rules see it.
 func (x *Execution) policyRequest(call kernel.Call, effect kernel.EffectClass) policy.Request {
+	spec, _ := x.tools().Spec(call.Name)
 	return policy.Request{
 		Run: x.Run, Session: x.start.Session, Tenant: x.start.Tenant, User: x.start.User,
-		Call: call.ID, Tool: call.Name, Arguments: []byte(call.Arguments), Effect: effect,
+		Call: call.ID, Tool: call.Name, Arguments: []byte(call.Arguments), Effect: effect, Risk: spec.Risk,
 	}
 }

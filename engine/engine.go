@@ -21,11 +21,12 @@ type Engine interface {
 	// CONFLICT, and that the engine is closed CANCELLED; nothing has started
 	// then. After LOCAL_STORAGE a run may be there that nobody drives.
 	Start(ctx context.Context, s Start) (string, error)
-	// Signal delivers a wish to a run. It is recorded, once for each id, and
+	// Signal delivers a wish to a run, or, with an empty run, a notice to a session. It is recorded, once for each id, and
 	// taken up by whoever drives the run, now or later; a run that waits here
 	// goes on with it. INVALID_ARGUMENT for one that is not complete, NOT_FOUND
 	// for a run, or an approval or an effect of it, that is not there, RUN_STOPPED when
-	// the run has ended, and the errors of journal.Count and Journal.Resolve.
+	// the run has ended, and the errors of journal.Count, Journal.Resolve and
+	// Journal.Notify.
 	Signal(ctx context.Context, run string, sig Signal) error
 	// Watch yields what happens in a run after the record number after, whoever
 	// drives it, and ends with the run's stop, or with an error when the journal
@@ -70,7 +71,12 @@ type Signal struct {
 	Result   []byte         // the same: what the call returned, valid UTF-8; nil: not known
 	Evidence string         // the same: SHA-256 in hex; empty: none
 
-	Text string // say: valid UTF-8, not blank, at most 1 MiB
+	Text string // say: valid UTF-8, not blank, at most 1 MiB; notice: 1 to 4,096 bytes
+
+	// Session is whose notice it is where no run is named: it goes to the run of
+	// the session that has not stopped, or waits for the next one, the first
+	// included. nil: it is for the run's session.
+	Session *journal.SessionID
 }
 
 // SignalKind says what is wished.
@@ -85,6 +91,10 @@ const (
 	SignalRefuse  SignalKind = "refuse"
 	SignalResolve SignalKind = "resolve" // an effect whose outcome is unknown
 	SignalSay     SignalKind = "say"     // one more message of whoever asked
+	// SignalNotice is a text for the next request, which enters no history. It
+	// waits until a model has replied to a request that it went with, and what a
+	// run leaves of that waits for the next run of the session.
+	SignalNotice SignalKind = "notice"
 )
 
 // Update is one thing that happened: a record, or a piece of text on its way.

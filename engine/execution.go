@@ -8,7 +8,6 @@ import (
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
-	"github.com/holdfast-run/holdfast/prompt"
 	"github.com/holdfast-run/holdfast/tool"
 )
 
@@ -22,17 +21,15 @@ type Execution struct {
 	start  Start
 	spec   kernel.Spec
 	info   model.Info
-	tools  *tool.Set
 	border tool.Border
-	system string
-	defs   []model.Tool
 	encode model.Encoder // nil: the model keeps no bytes
-	head   []byte
 
-	sheet      sheet
-	headTokens int64 // of what is before the messages, estimated
-	fault      *kernel.Error
-	ambiguous  string
+	base    *snapshot // of the agent's own tools
+	sources *sources  // nil: it has no other tools
+	snap    *snapshot // of the request that was prepared last; nil: none was
+
+	sheet sheet
+	fault *kernel.Error
 }
 
 // Task carries out one command. It honours ctx and reports in bounded time: by
@@ -74,29 +71,21 @@ func NewExecution(env Env, s Start, prior []kernel.Message) (x *Execution, err e
 	if x.spec, err = s.Agent.spec(); err != nil {
 		return nil, err
 	}
-	x.info, x.tools = s.Agent.Model.Info(), s.Agent.Tools
+	if err := s.Agent.Hooks.Validate(); err != nil {
+		return nil, err
+	}
+	x.info = s.Agent.Model.Info()
 	x.observer = x
-	if len(s.Requires) > 0 {
-		if err := x.route(); err != nil {
-			return nil, err
-		}
+	x.encode, _ = s.Agent.Model.(model.Encoder)
+	if x.base, err = x.freeze(s.Agent.Tools); err != nil {
+		return nil, err
 	}
-	x.defs = make([]model.Tool, 0, len(x.tools.Names()))
-	for _, name := range x.tools.Names() {
-		spec, _ := x.tools.Spec(name)
-		x.defs = append(x.defs, model.Tool{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
+	if x.sources = newSources(x, s.Agent.Sources); x.sources == nil {
+		x.snap = x.base
 	}
-	x.system = prompt.System(s.Agent.Instructions, x.tools.Names())
-	if x.encode, _ = s.Agent.Model.(model.Encoder); x.encode != nil {
-		x.head, err = x.encode.EncodeHead(x.system, x.defs)
-		if kernel.CodeOf(err) == kernel.CodeConfiguration {
-			return nil, err // says what and where
-		}
-		if err != nil {
-			return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the model cannot express its instructions or tools: " + err.Error()}
-		}
+	if x.snap != nil && x.snap.missing != nil {
+		return nil, x.snap.missing
 	}
-	x.headTokens = x.estimateHead()
 	for i := range prior {
 		x.kept(&prior[i])
 	}
@@ -106,25 +95,11 @@ func NewExecution(env Env, s Start, prior []kernel.Message) (x *Execution, err e
 	return x, nil
 }
 
-// route narrows the tools to the one that covers what the question requires.
-func (x *Execution) route() error {
-	set, err := x.tools.Route(x.start.Question, x.start.Requires)
-	if a, tie := asAmbiguous(err); tie {
-		x.ambiguous = a.Error()
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	x.tools = set
-	return nil
-}
-
 // Begin is the run's first event.
 func (x *Execution) Begin() (kernel.Event, Content) {
 	return kernel.RunStarted{At: x.at(), Spec: x.spec}, Content{Question: &Question{
 		Text: x.start.Question, Provider: x.info.Provider, Model: x.info.Name, Scripted: x.info.Scripted,
-		Instructions: x.agent.Instructions, Tools: x.tools.Names(), Requires: x.start.Requires,
+		Instructions: x.agent.Instructions, Tools: x.base.tools.Names(), Requires: x.start.Requires,
 		Prior: len(x.History.Messages()), Config: x.start.Config,
 	}}
 }
@@ -142,9 +117,11 @@ func describe(err error) string {
 func (x *Execution) Pure(c kernel.Command) bool {
 	switch c := c.(type) {
 	case kernel.PrepareContext:
-		return x.agent == nil || len(x.agent.Attach) == 0
+		return x.agent == nil || len(x.agent.Attach) == 0 && (x.sources == nil || x.sources.prompt())
 	case kernel.DecideCall:
 		return x.agent == nil || x.pureDecision(c.Call.Name)
+	case kernel.Observe:
+		return x.agent == nil || !x.observed(c.Call.Name)
 	}
 	return false
 }
@@ -168,19 +145,10 @@ func (x *Execution) Task(c kernel.Command) Task {
 		return x.runTool(c)
 	case kernel.Reconcile:
 		return x.reconcile(c)
+	case kernel.Observe:
+		return x.observe(c)
 	case kernel.Verify:
 		return x.verify(c)
 	}
 	return nil
-}
-
-func (x *Execution) estimateHead() int64 {
-	if x.head != nil {
-		return prompt.EstimateTokens(x.head)
-	}
-	n := prompt.EstimateTokens(x.system)
-	for i := range x.defs {
-		n += prompt.EstimateTokens(x.defs[i].Name) + prompt.EstimateTokens(x.defs[i].Description) + prompt.EstimateTokens(x.defs[i].Schema)
-	}
-	return n
 }

@@ -18,6 +18,7 @@ const DefaultGrace = 2 * time.Second
 const (
 	maxWords = 2000 // a reason, a finding
 	maxKey   = 1024 // a business key
+	maxHash  = 64   // of a policy
 )
 
 // contain turns a panic of foreign code into an error. The stack goes to the

@@ -18,7 +18,7 @@ func (x *Execution) Claim(c *kernel.RunTool, at kernel.Time) *journal.Claim {
 		return nil
 	}
 	claim := journal.ClaimOf(x.owned(), c, at)
-	spec, _ := x.tools.Spec(c.Call.Name)
+	spec, _ := x.tools().Spec(c.Call.Name)
 	claim.Window, claim.Exclusive = spec.RepeatWindow, spec.Exclusive
 	return &claim
 }

@@ -13,6 +13,8 @@ type Mark struct {
 	answered int64
 	sheet    sheet
 	fault    *kernel.Error
+	snap     *snapshot
+	narrow   []narrowing
 }
 
 // Mark returns the present place.
@@ -20,6 +22,7 @@ func (x *Execution) Mark() Mark {
 	return Mark{
 		state: x.State, seq: x.Seq, history: x.history(), results: len(x.Results),
 		answer: x.Answer, answered: x.answered, sheet: x.sheet.frozen(), fault: x.fault,
+		snap: x.snap, narrow: x.narrow,
 	}
 }
 
@@ -29,4 +32,5 @@ func (x *Execution) Reset(m Mark) {
 	x.restore(m.history)
 	x.Results = x.Results[:m.results:m.results]
 	x.sheet, x.fault = m.sheet, m.fault
+	x.snap, x.narrow = m.snap, m.narrow
 }

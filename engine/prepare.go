@@ -26,7 +26,11 @@ type preparation struct {
 	question int
 	summary  summary
 	notices  []notice // that are pending
-	head     int64    // tokens of instructions and tools
+	snap     *snapshot
+	warned   []string // what the run was warned of before
+	defined  []Definition
+
+	warnings []string
 
 	attached []prompt.Attachment
 	front    string
@@ -40,14 +44,19 @@ type preparation struct {
 func (x *Execution) prepare(c kernel.PrepareContext) Task {
 	p := &preparation{
 		x: x, c: c, messages: x.History.Messages(), sheet: x.sheet.frozen(), question: x.question,
-		summary: x.summary, notices: x.pending(), head: x.headTokens, front: x.sheet.front, ahead: x.sheet.ahead,
+		summary: x.summary, notices: x.pending(), snap: x.snap, warned: x.State.Warnings, defined: x.defined, front: x.sheet.front, ahead: x.sheet.ahead,
 	}
 	p.encoded = p.sheet.history()
-	ambiguous, fault := x.ambiguous, x.fault
+	fault := x.fault
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
+		if x.sources != nil {
+			p.snap, p.warnings = x.sources.take(ctx, c.Cmd)
+		}
 		switch {
-		case ambiguous != "":
-			return p.failed(kernel.ContextClarification, ambiguous)
+		case p.snap.ambiguous != "":
+			return p.failed(kernel.ContextClarification, p.snap.ambiguous)
+		case p.snap.missing != nil:
+			return p.failed(kernel.ContextBroken, p.snap.missing.Message)
 		case fault != nil:
 			return p.failed(kernel.ContextBroken, fault.Message)
 		}
@@ -66,7 +75,7 @@ func (p *preparation) failed(fault kernel.ContextFault, detail string) (kernel.E
 }
 
 // fixed is what the request holds beside the history, in tokens.
-func (p *preparation) fixed() int64 { return p.head + p.ahead + p.back }
+func (p *preparation) fixed() int64 { return p.snap.tokens + p.ahead + p.back }
 
 // fit makes the request small enough.
 func (p *preparation) fit() (kernel.Event, Content) {
@@ -148,12 +157,13 @@ func (p *preparation) request(tokens int64, smaller *prompt.Smaller) (kernel.Con
 		At: p.x.at(), Cmd: p.c.Cmd,
 		InputTokens: max(tokens, p.sheet.corrected(tokens)),
 		Messages:    len(p.messages),
-		Tools:       p.x.tools.Digest(),
+		Tools:       p.snap.tools.Digest(),
+		Warnings:    news(p.warnings, p.warned),
 	}
 	for _, n := range p.notices {
 		e.Attached = append(e.Attached, n.id)
 	}
-	var content Prepared
+	content := Prepared{Tools: p.snap.defines(p.x.base, p.defined)}
 	if p.front != p.sheet.front {
 		content.Front, content.wire = &p.attached, p.wire
 	}
@@ -169,7 +179,7 @@ func (p *preparation) request(tokens int64, smaller *prompt.Smaller) (kernel.Con
 			e.Messages++
 		}
 	}
-	if content.Front == nil && content.Compaction == nil {
+	if content.Front == nil && content.Compaction == nil && content.Tools == nil {
 		return e, Content{}
 	}
 	return e, Content{Prepared: &content}
@@ -209,7 +219,7 @@ func (p *preparation) tooLarge(total int64, smaller *prompt.Smaller) (kernel.Eve
 	} else {
 		b.WriteString("; the provider refused it as too long")
 	}
-	fmt.Fprintf(&b, ": instructions and tools %d, attached %d, messages %d, of them the largest ", p.head, p.ahead+p.back, p.sheet.tokens)
+	fmt.Fprintf(&b, ": instructions and tools %d, attached %d, messages %d, of them the largest ", p.snap.tokens, p.ahead+p.back, p.sheet.tokens)
 	b.WriteString(strings.Join(p.largest(3), ", "))
 	b.WriteString("; raise context.window if the model takes more, or bound what tools return")
 	return p.failed(kernel.ContextTooLarge, b.String())

@@ -25,12 +25,14 @@ type Replay struct {
 
 	said     []string // by the user, not yet in the history
 	notices  []notice // that were taken up
-	summary  summary  // that the next preparation finds
-	prior    int      // messages of the session before the run
-	question int      // where the run's question is in the history
-	added    int      // messages that the latest event brought, the last ones
-	answered int64    // the record of Answer
-	observer observer // nil: nobody
+	narrow   []narrowing
+	defined  []Definition // of the tools of sources
+	summary  summary      // that the next preparation finds
+	prior    int          // messages of the session before the run
+	question int          // where the run's question is in the history
+	added    int          // messages that the latest event brought, the last ones
+	answered int64        // the record of Answer
+	observer observer     // nil: nobody
 }
 
 // observer follows what a replay comes to.
@@ -98,17 +100,18 @@ type historyMark struct {
 	messages              []kernel.Message
 	said                  []string
 	notices               []notice
+	defined               []Definition
 	summary               summary
 	prior, question, seen int
 }
 
 func (r *Replay) history() historyMark {
-	return historyMark{r.History, r.History.Messages(), r.said, r.notices, r.summary, r.prior, r.question, r.added}
+	return historyMark{r.History, r.History.Messages(), r.said, r.notices, r.defined, r.summary, r.prior, r.question, r.added}
 }
 
 func (r *Replay) restore(m historyMark) {
 	r.History = m.history.With(m.messages)
-	r.said, r.notices, r.summary = m.said, m.notices, m.summary
+	r.said, r.notices, r.defined, r.summary = m.said, m.notices, m.defined, m.summary
 	r.prior, r.question, r.added = m.prior, m.question, m.seen
 }
 
@@ -138,6 +141,9 @@ func (r *Replay) begin(e kernel.Event, c Content) {
 		}
 	case kernel.ContextPrepared:
 		r.summary = summary{}
+		if c.Prepared != nil {
+			r.defined = append(slices.Clip(r.defined), c.Prepared.Tools...)
+		}
 	}
 }
 
@@ -254,6 +260,9 @@ func (r *Replay) addResult(e kernel.Event, content *Result) {
 		}
 	}
 	r.Results = append(r.Results, fact)
+	if content.Narrows != nil {
+		r.narrow = append(slices.Clip(r.narrow), narrowing{fact.Tool, content.Narrows.Tools})
+	}
 }
 
 // ResultOf is the call that an event tells the fate of, and the facts of the

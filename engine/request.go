@@ -14,8 +14,8 @@ import (
 // callModel sends one request. The messages are those of this moment: what is
 // committed later does not enter a request that is under way.
 func (x *Execution) callModel(c kernel.CallModel) Task {
+	snap := x.present()
 	req := &model.Request{
-		System: x.system, Tools: x.defs, Head: x.head,
 		Messages:  x.sheet.request(),
 		MaxTokens: c.MaxTokens,
 		Turn:      c.Turn, Attempt: c.Attempt,
@@ -26,6 +26,10 @@ func (x *Execution) callModel(c kernel.CallModel) Task {
 	}
 	lost := kernel.Failure{Kind: kernel.FailAborted, Detail: "the model adapter did not return"}
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
+		if snap == nil { // prepared by another process
+			snap, _ = x.sources.take(ctx, 0)
+		}
+		req.System, req.Tools, req.Head = snap.system, snap.defs, snap.head
 		reply, err := x.request(ctx, req, x.Watch, func() { instead(failed(lost), Content{}) })
 		if err != nil {
 			return failed(x.failure(ctx, err)), Content{}

@@ -92,7 +92,9 @@ func (x *Execution) without(c kernel.Command) Task {
 	case kernel.Summarize:
 		return report(kernel.Summarized{At: x.at(), Cmd: c.Cmd, Failure: &kernel.Failure{Kind: kernel.FailRequest, Detail: "there is no agent to go on with"}})
 	case kernel.DecideCall:
-		return report(x.unasked(c))
+		return report(kernel.CallDecided{At: x.at(), Cmd: c.Cmd, Call: c.Call.ID, Answer: kernel.Deny, Reason: noPolicy})
+	case kernel.Observe:
+		return report(kernel.Observed{At: x.at(), Cmd: c.Cmd, Call: c.Call.ID, Warnings: []string{"no hook saw call " + c.Call.ID + ": there is no agent to go on with"}})
 	case kernel.Verify:
 		return report(kernel.Verified{At: x.at(), Cmd: c.Cmd, Verdict: kernel.Unchecked, Warning: "there is no agent, so nothing was concluded"})
 	case kernel.Reconcile:

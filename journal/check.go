@@ -102,6 +102,9 @@ func checkParts(e *Entry) error {
 			return err
 		}
 	}
+	if err := checkNotices(e); err != nil {
+		return err
+	}
 	if e.Claim != nil {
 		return checkClaim(&e.Head, e.Claim)
 	}

@@ -31,6 +31,12 @@ type Entry struct {
 	Claim   *Claim       // see Rule
 	Spent   string       // the approval that the call was granted: see Spend; empty: none
 	Applied []int64      // numbers of the signals that the records took up, by the last record
+	// Noticed are the ids of notices of the session that the first entry of a run
+	// with a Place takes up. Of what else waits there then the run is sent signals.
+	Noticed []string
+	// Seen are the ids of notices of the session that a model has seen: they wait
+	// no more. One that does not wait is none.
+	Seen []string
 	// Heard says that nothing that was sent to the run may be left over when the
 	// entry stops it: see Unheard.
 	Heard bool

@@ -103,6 +103,11 @@ type Inbox interface {
 	// Effect.Signal for the run, if that has not stopped. The same id again
 	// changes nothing. NOT_FOUND.
 	Resolve(ctx context.Context, r Resolution) (Effect, error)
+	// Notify records a notice for a session, once for each id: whether it is new.
+	// The session's run that has not stopped is sent Notice.Signal in the same
+	// transaction. The same id again changes nothing. CONFLICT (TooManyNotices),
+	// INVALID_ARGUMENT (CheckNotice).
+	Notify(ctx context.Context, n Notice) (fresh bool, err error)
 }
 
 // Reader reads a journal. It needs no lease, and never holds up a writer. Any
@@ -137,7 +142,7 @@ type RunReader interface {
 	Signals(ctx context.Context, run string) ([]Signal, error)
 }
 
-// FactReader reads what the journal keeps of approvals and effects.
+// FactReader reads what the journal keeps of approvals, effects and notices.
 type FactReader interface {
 	// Approval returns one approval, or NOT_FOUND.
 	Approval(ctx context.Context, id string) (Approval, error)
@@ -149,6 +154,8 @@ type FactReader interface {
 	// Effects returns those that match, latest claimed first; of those claimed
 	// at the same instant, the greater id first.
 	Effects(ctx context.Context, q EffectQuery) ([]Effect, error)
+	// Notices returns the notices of a session that no model has seen, by number.
+	Notices(ctx context.Context, s SessionID) ([]Notice, error)
 }
 
 // ChainReader reads what Verify checks.

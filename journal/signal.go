@@ -16,14 +16,15 @@ const MaxSignal = 6<<20 + 1<<10
 // SignalKind says what a signal wishes.
 type SignalKind string
 
-// The kinds. The journal itself records those of decisions and of resolutions:
-// see Journal.Decide and Journal.Resolve.
+// The kinds. The journal itself records those of decisions, of resolutions and of
+// notices: see Journal.Decide, Journal.Resolve and Journal.Notify.
 const (
 	SignalCancel  SignalKind = "cancel"
 	SignalApprove SignalKind = "approve"
 	SignalRefuse  SignalKind = "refuse"
 	SignalResolve SignalKind = "resolve"
 	SignalSay     SignalKind = "say"
+	SignalNotice  SignalKind = "notice"
 )
 
 // Signal is a wish from outside, on its way to whoever drives the run. It is
@@ -54,8 +55,8 @@ func CheckSignal(s *Signal) error {
 	switch {
 	case s.ID == "" || s.Run == "":
 		return invalid("a signal needs an id and a run")
-	case strings.HasPrefix(s.ID, decidedID) || strings.HasPrefix(s.ID, resolvedID):
-		return invalid("ids of signals that begin with " + decidedID + " or " + resolvedID + " are the journal's own")
+	case strings.HasPrefix(s.ID, decidedID) || strings.HasPrefix(s.ID, resolvedID) || strings.HasPrefix(s.ID, noticeID):
+		return invalid("ids of signals that begin with " + decidedID + ", " + resolvedID + " or " + noticeID + " are the journal's own")
 	case s.Kind != SignalCancel && s.Kind != SignalSay:
 		return invalid(fmt.Sprintf("a signal of the kind %.40q cannot be sent: approvals are decided, effects resolved", s.Kind))
 	case !storable(s.At):

@@ -30,8 +30,11 @@ type Request struct {
 	Call         string // id
 	Tool         string
 	Arguments    json.RawMessage
-	Effect       kernel.EffectClass
-	Risk         Risk // the tool's own
+	// Argv is the whole command line that the call would run, one argument each,
+	// where the tool says so. nil: it runs no program.
+	Argv   []string
+	Effect kernel.EffectClass
+	Risk   Risk // the tool's own
 	// Changed says that the tool is not described any more as it was when the run
 	// began, or as it was pinned: what was granted to it was granted to another one.
 	Changed bool

@@ -3,6 +3,9 @@ package policy
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -26,7 +29,14 @@ type Rule struct {
 	Answer kernel.Answer // Allow, Ask or Deny
 	// Tool is a tool's name, or a pattern for the whole name in which * stands
 	// for any run of characters, none included.
-	Tool   string
+	Tool string
+	// When is a condition that has to hold too, in the Common Expression Language: over
+	// args (the call's arguments), argv (the command line that it would run, one
+	// argument each), tool, user, tenant, effect and risk. Empty: always. Where it
+	// cannot be told whether it holds (an argument that is missing, or of another
+	// type), a rule that denies denies, and another one does not match.
+	When   string
+	Risk   Risk   // that a matching call has for people and for the record; empty: the tool's own
 	Reason string // told to the model (deny) or to the person (ask); may be empty
 
 	// How people are asked, with Ask alone, within the bounds of CheckAsking.
@@ -41,11 +51,17 @@ type Rule struct {
 // matches is denied. It is immutable and safe for concurrent use. A nil *Rules
 // and the zero value deny everything.
 type Rules struct {
-	rules     []Rule
-	decisions []Decision // what each rule says, put into words once
+	rules      []Rule
+	conditions []*condition // nil: always
+	decisions  []Decision   // what each rule says, put into words once
+	hash       string
 }
 
-var _ Policy = (*Rules)(nil)
+var (
+	_ Policy = (*Rules)(nil)
+	_ Pure   = (*Rules)(nil)
+	_ Hashed = (*Rules)(nil)
+)
 
 // NewRules checks the list and returns its policy. What is wrong is
 // CONFIGURATION and names the rule by its position, from 1. An empty list is
@@ -54,21 +70,49 @@ func NewRules(rules []Rule) (*Rules, error) {
 	if len(rules) > MaxRules {
 		return nil, invalid(fmt.Sprintf("a policy has at most %d rules, not %d", MaxRules, len(rules)), "use patterns with *")
 	}
+	c, err := newConditions()
+	if err != nil {
+		return nil, err
+	}
 	p := &Rules{}
 	for i, r := range rules {
-		if err := r.Validate(); err != nil {
+		condition, err := r.compile(c)
+		if err != nil {
 			err.Message = fmt.Sprintf("policy rule %d: %s", i+1, err.Message)
 			return nil, err
 		}
 		r = r.WithDefaults()
 		p.rules = append(p.rules, r)
+		p.conditions = append(p.conditions, condition)
 		p.decisions = append(p.decisions, r.decision(i+1))
 	}
+	p.hash = hashOf(p.rules)
 	return p, nil
+}
+
+// compile checks a rule and returns its condition, nil where it has none.
+func (r Rule) compile(c *conditions) (*condition, *kernel.Error) {
+	if err := r.check(); err != nil || r.When == "" {
+		return nil, err
+	}
+	return c.compile(r.When)
 }
 
 // Validate reports what is wrong with a rule, as CONFIGURATION, or nil.
 func (r Rule) Validate() *kernel.Error {
+	if r.When == "" {
+		return r.check()
+	}
+	c, err := newConditions()
+	if err != nil {
+		return invalid(err.Error(), "")
+	}
+	_, wrong := r.compile(c)
+	return wrong
+}
+
+// check judges everything but the condition.
+func (r Rule) check() *kernel.Error {
 	switch {
 	case r.Answer != kernel.Allow && r.Answer != kernel.Ask && r.Answer != kernel.Deny:
 		return invalid(fmt.Sprintf("unknown answer %q", r.Answer), "a rule says allow, ask or deny")
@@ -77,6 +121,10 @@ func (r Rule) Validate() *kernel.Error {
 			"a name has 1–64 letters, digits, _ or -; * stands for any characters")
 	case len(r.Reason) > MaxReason || !utf8.ValidString(r.Reason):
 		return invalid(fmt.Sprintf("a reason is text of at most %d bytes", MaxReason), "shorten it")
+	case len(r.When) > MaxCondition || !utf8.ValidString(r.When):
+		return invalid(fmt.Sprintf("a condition is text of at most %d bytes", MaxCondition), "shorten it, or write several rules")
+	case r.Risk != "" && r.Risk != kernel.RiskLow && r.Risk != kernel.RiskMedium && r.Risk != kernel.RiskHigh:
+		return invalid(fmt.Sprintf("unknown risk %.40q", r.Risk), "a risk is low, medium or high")
 	case r.Answer == kernel.Ask:
 		return CheckAsking(r.asking())
 	case r.Expires != 0 || r.OnExpiry != "" || r.Grant != 0 || !anyone(&r.Approvers):
@@ -112,35 +160,81 @@ const patternChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 // Pure reports that rules only compute.
 func (p *Rules) Pure() bool { return true }
 
-// Decide answers for one call by its tool alone. It returns no error.
+// Hash is the SHA-256 in hex of what the rules say.
+func (p *Rules) Hash() string {
+	if p == nil || p.hash == "" {
+		return hashOf(nil)
+	}
+	return p.hash
+}
+
+func hashOf(rules []Rule) string {
+	h := sha256.New()
+	enc := json.NewEncoder(h)
+	for _, r := range rules {
+		_ = enc.Encode(r) // of texts, numbers and lists of texts
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Decide answers for one call. It returns no error.
 func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
+	if p == nil {
+		p = &Rules{}
+	}
+	f := facts{request: &r}
 	granted := -1
-	if p != nil {
-		for i, rule := range p.rules {
-			if !rule.Matches(r.Tool) {
-				continue
-			}
-			if rule.Answer == kernel.Deny {
-				return p.decisions[i], nil
-			}
-			if granted < 0 {
-				granted = i
-			}
+	var doubts []string
+	for i := range p.rules {
+		denies := p.rules[i].Answer == kernel.Deny
+		if granted >= 0 && !denies {
+			continue // the first that grants counts
+		}
+		matches, err := p.matches(i, &f)
+		switch {
+		case err != nil && denies:
+			d := p.decisions[i]
+			d.Reason += "; whether its condition holds could not be told: " + kernel.Clip(err.Error(), 200)
+			return d, nil
+		case err != nil:
+			doubts = append(doubts, fmt.Sprintf("whether the condition of rule %d holds could not be told: %s", i+1, kernel.Clip(err.Error(), 200)))
+		case matches && denies:
+			return p.decisions[i], nil
+		case matches:
+			granted = i
 		}
 	}
 	if granted >= 0 {
 		return p.decisions[granted], nil
 	}
-	return Decision{
-		Answer: kernel.Deny,
-		Rule:   "default",
-		Reason: fmt.Sprintf("no policy rule allows %s; an operator can add {allow: %s} or {ask: %s}", r.Tool, r.Tool, r.Tool),
-	}, nil
+	return byDefault(r.Tool, doubts), nil
+}
+
+// matches reports whether a rule is about the call.
+func (p *Rules) matches(i int, f *facts) (bool, error) {
+	if !p.rules[i].Matches(f.request.Tool) {
+		return false, nil
+	}
+	if p.conditions[i] == nil {
+		return true, nil
+	}
+	return p.conditions[i].holds(f)
+}
+
+func byDefault(tool string, doubts []string) Decision {
+	d := Decision{
+		Answer: kernel.Deny, Rule: "default",
+		Reason: fmt.Sprintf("no policy rule allows %s; an operator can add {allow: %s} or {ask: %s}", tool, tool, tool),
+	}
+	if len(doubts) > 0 {
+		d.Reason = "no policy rule allows this call of " + tool + "; " + kernel.Clip(strings.Join(doubts, "; "), 1000)
+	}
+	return d
 }
 
 // decision is what the rule says at that position, from 1.
 func (r Rule) decision(position int) Decision {
-	d := Decision{Answer: r.Answer, Reason: r.Reason}
+	d := Decision{Answer: r.Answer, Reason: r.Reason, Risk: r.Risk}
 	d.Rule = fmt.Sprintf("policy rule %d: %s %s", position, r.Answer, r.Tool)
 	if r.Answer == kernel.Ask {
 		d.Asking = r.asking()
@@ -157,7 +251,8 @@ func (r Rule) decision(position int) Decision {
 	return d
 }
 
-// Matches reports whether the rule is about the tool of that name.
+// Matches reports whether the rule is about the tool of that name, whatever its
+// condition.
 func (r Rule) Matches(tool string) bool {
 	if !strings.Contains(r.Tool, "*") {
 		return r.Tool == tool

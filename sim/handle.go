@@ -93,6 +93,24 @@ func (h *handle) Send(_ context.Context, sig journal.Signal) (fresh bool, err er
 	return fresh, err
 }
 
+// Notify records a notice.
+func (h *handle) Notify(_ context.Context, n journal.Notice) (fresh bool, err error) {
+	err = h.through("notify", true, func() (err error) {
+		fresh, err = h.base.Notify(context.Background(), n)
+		return err
+	})
+	return fresh, err
+}
+
+// Notices reads the notices of a session.
+func (h *handle) Notices(_ context.Context, s journal.SessionID) (waiting []journal.Notice, err error) {
+	err = h.through("notices", false, func() (err error) {
+		waiting, err = h.base.Notices(context.Background(), s)
+		return err
+	})
+	return waiting, err
+}
+
 // Decide takes a vote.
 func (h *handle) Decide(_ context.Context, v journal.Vote) (a journal.Approval, err error) {
 	err = h.through("decide", true, func() (err error) {

@@ -20,7 +20,28 @@ type Source interface {
 type Narrower interface {
 	// Narrows reads the facts of a result (Result.Data) and returns names and
 	// patterns, in which * stands for any characters: from then on the run may
-	// call what they match, and this tool and its companions, and nothing else.
+	// call what they match, and this tool itself, and nothing else. What is to
+	// stay beside it is among them. It is asked once, when the result is there,
+	// and its answer is kept with that; what several results say holds at the
+	// same time. At most 256, of at most 64 bytes each; others match nothing.
 	// false: it narrows nothing.
 	Narrows(data json.RawMessage) (tools []string, narrows bool)
+}
+
+// Pinned is what a tool implements whose definition somebody has seen and
+// allowed. It is pure.
+type Pinned interface {
+	// Changed reports that the definition is not that one any more: what allows
+	// the tool without asking anybody counts for it no more.
+	Changed() bool
+}
+
+// Narrower returns the tool of that name, if it is one that narrows.
+func (s *Set) Narrower(name string) Narrower {
+	m := s.member(name)
+	if m == nil {
+		return nil
+	}
+	n, _ := m.tool.(Narrower)
+	return n
 }

@@ -21,7 +21,9 @@ type end struct {
 	ledger    []journal.Effect
 	approvals []journal.Approval
 	flaw      *journal.Flaw
-	outside   map[string][]string // keys of the effects, by tool
+	outside   map[string][]string // keys of the effects, by tool, and calls, by hook
+	noticed   []string            // notices that were taken up, by id
+	waiting   int                 // notices that no model has seen
 }
 
 // place is where a run's record ends.
@@ -63,7 +65,21 @@ func read(t *testing.T, dir string) *end {
 		t.Fatal(err)
 	}
 	e.flaw = report.Flaw
-	for _, name := range []string{look, put, move, charge} {
+	records, err := j.Read(t.Context(), run, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range records {
+		if event, err := kernel.DecodeEvent(records[i].Payload); err == nil && event.Kind() == kernel.KindNoticed {
+			e.noticed = append(e.noticed, event.(kernel.Noticed).Notice)
+		}
+	}
+	waiting, err := j.Notices(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.waiting = len(waiting)
+	for _, name := range []string{look, put, move, charge, checked, seen} {
 		e.outside[name] = happened(dir, name)
 	}
 	return e
@@ -105,6 +121,8 @@ func (e *end) wantSound(t *testing.T) {
 	}
 	e.wantOnce(t)
 	e.wantLedger(t)
+	e.wantLooks(t)
+	e.wantNotices(t)
 	for _, a := range e.approvals {
 		if a.State == journal.ApprovalOpen || a.State == journal.ApprovalApproved || a.Hash != a.ContentHash() {
 			t.Errorf("approval %+v", a)
@@ -128,6 +146,32 @@ func (e *end) wantOnce(t *testing.T) {
 	}
 }
 
+// wantLooks holds what hooks saw to what happened: nothing runs that no
+// before-hook saw, and no answered run has a call that no after-hook saw.
+func (e *end) wantLooks(t *testing.T) {
+	t.Helper()
+	for _, call := range []string{look, put, move, charge} {
+		if len(e.outside[call]) > 0 && !slices.Contains(e.outside[checked], call) {
+			t.Errorf("%s ran, and the hook before it did not see it", call)
+		}
+		if e.run.Outcome.Stop == kernel.StopAnswered && !slices.Contains(e.outside[seen], call) {
+			t.Errorf("the hook behind %s did not see it", call)
+		}
+	}
+}
+
+// wantNotices holds notices to their promise: each is taken up once, and waits
+// no more in the end, unless the run had no request left for it.
+func (e *end) wantNotices(t *testing.T) {
+	t.Helper()
+	if ids := slices.Sorted(slices.Values(e.noticed)); !slices.Contains(ids, "before") || len(slices.Compact(ids)) != len(e.noticed) {
+		t.Errorf("notices %q", e.noticed)
+	}
+	if e.run.Outcome.Stop == kernel.StopAnswered && e.waiting > 0 {
+		t.Errorf("%d notices wait in the end", e.waiting)
+	}
+}
+
 // wantLedger holds the ledger to what happened outside.
 func (e *end) wantLedger(t *testing.T) {
 	t.Helper()
@@ -142,7 +186,7 @@ func (e *end) wantLedger(t *testing.T) {
 	}
 	for name, keys := range e.outside {
 		known := slices.ContainsFunc(e.ledger, func(row journal.Effect) bool { return row.Tool == name })
-		if name != look && len(keys) > 0 && !known {
+		if name != look && name != checked && name != seen && len(keys) > 0 && !known {
 			t.Errorf("%s happened without a claim", name)
 		}
 	}

@@ -32,6 +32,9 @@ const partVariable = "HOLDFAST_ENGINETEST_PART"
 // run is the id of the scenario's run.
 const run = "r"
 
+// session is its session.
+var session = journal.SessionID{Owner: journal.Owner{User: "ann"}, Session: "s"}
+
 // Main plays a part of the suite and ends the process, if it is to play one.
 func Main(s Subject) {
 	text := os.Getenv(partVariable)
@@ -84,6 +87,9 @@ func (p part) play(ctx context.Context, s Subject) (writes []string, err error) 
 
 // begin runs the scenario, and decides on what it asks.
 func begin(ctx context.Context, e Engine, j journal.Journal, a *engine.Agent) error {
+	if err := tell(ctx, e, "before"); err != nil {
+		return err
+	}
 	if _, err := e.Start(ctx, engine.Start{Run: run, Agent: a, Question: "do it", Session: "s", User: "ann"}); err != nil {
 		return err
 	}
@@ -91,10 +97,24 @@ func begin(ctx context.Context, e Engine, j journal.Journal, a *engine.Agent) er
 		if err != nil {
 			return err
 		}
-		if u.Waiting != nil {
+		if u.Waiting != nil && u.Waiting.For == kernel.WaitApproval {
+			if err := tell(ctx, e, "meanwhile"); err != nil {
+				return err
+			}
 			if err := decide(ctx, e, j); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// tell sends a notice to the session. It is delivered twice, and counts once.
+func tell(ctx context.Context, e Engine, id string) error {
+	for range 2 {
+		sig := engine.Signal{ID: id, Kind: engine.SignalNotice, By: "ops", Text: "news " + id, Session: &session}
+		if err := e.Signal(ctx, "", sig); err != nil {
+			return err
 		}
 	}
 	return nil

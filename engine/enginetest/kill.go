@@ -33,6 +33,9 @@ func undisturbed(t *testing.T) *baseline {
 	if b.end.run.Outcome.Stop != kernel.StopAnswered {
 		t.Fatalf("undisturbed: %+v", b.end.run.Outcome)
 	}
+	if got := happened(dir, seen); len(got) != 4 { // each call once
+		t.Fatalf("undisturbed: the hook behind the calls saw %q", got)
+	}
 	return b
 }
 
@@ -93,7 +96,7 @@ func killedAtEachWrite(t *testing.T, s Subject, base *baseline) {
 // behind its effect, and of each request.
 func killedInEachCall(t *testing.T, s Subject, base *baseline) {
 	var kills []Kill
-	for _, name := range []string{look, put, move, charge} {
+	for _, name := range []string{look, put, move, charge, checked, seen} {
 		kills = append(kills, Kill{Call: name}, Kill{Call: name, After: true})
 	}
 	for turn := 1; turn <= 3; turn++ {
@@ -148,8 +151,8 @@ func cancelledAfterAKill(t *testing.T, s Subject, base *baseline) {
 			dir := t.TempDir()
 			play(t, part{Dir: dir, Kill: Kill{Write: i + 1, After: true}})
 			cut := read(t, dir)
-			if cut.run.Outcome != nil {
-				return // it was the last one
+			if cut == nil || cut.run.Outcome != nil {
+				return // it was the notice before it, or the last one
 			}
 			cancel(t, dir)
 			goOn(t, s, dir)

@@ -84,6 +84,14 @@ func (m *mortal) Send(ctx context.Context, s journal.Signal) (fresh bool, err er
 	return fresh, err
 }
 
+func (m *mortal) Notify(ctx context.Context, n journal.Notice) (fresh bool, err error) {
+	err = m.at("notify", func() (err error) {
+		fresh, err = m.Journal.Notify(ctx, n)
+		return err
+	})
+	return fresh, err
+}
+
 func (m *mortal) Decide(ctx context.Context, v journal.Vote) (a journal.Approval, err error) {
 	err = m.at("decide", func() (err error) {
 		a, err = m.Journal.Decide(ctx, v)

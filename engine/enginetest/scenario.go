@@ -28,13 +28,20 @@ const (
 // Kill says where a process kills itself. The zero value is nowhere.
 type Kill struct {
 	Write int    // right before or behind the write of that number, from 1
-	Call  string // or in that tool, before or behind its effect
+	Call  string // or in that tool, before or behind its effect, or in a hook on charge
 	Turn  int    // or in the request of that turn, from 1
 	After bool
 }
 
+// The hooks of the scenario, which look at each call.
+const (
+	checked = "checked" // before
+	seen    = "seen"    // after
+)
+
 // agent is the agent of the scenario, in the part that its process plays: two
 // requests with calls, of which the second is first refused, then an answer.
+// Hooks look at each call.
 func agent(p part) (*engine.Agent, error) {
 	set, err := tool.NewSet(
 		worker{look, kernel.Read, p}, worker{put, kernel.Idempotent, p},
@@ -49,7 +56,7 @@ func agent(p part) (*engine.Agent, error) {
 	}
 	limits := kernel.DefaultLimits()
 	limits.Deadline = 5 * time.Minute
-	return &engine.Agent{Model: planned{p.Kill}, Tools: set, Policy: rules, Limits: limits}, nil
+	return &engine.Agent{Model: planned{p.Kill}, Tools: set, Policy: rules, Limits: limits, Hooks: p.hooks()}, nil
 }
 
 // planned is a model that answers by what it is sent alone, so that it is the
@@ -78,11 +85,21 @@ func (p planned) Call(_ context.Context, req *model.Request, _ func(model.Delta)
 		}
 		return asksFor(kernel.Call{ID: move, Name: move, Arguments: `{}`}, kernel.Call{ID: charge, Name: charge, Arguments: `{}`}), nil
 	}
-	text := fmt.Sprintf("done, in %d messages", len(req.Messages))
+	text := fmt.Sprintf("done, in %d messages", lasting(req.Messages))
 	return &model.Reply{
 		Stop: kernel.StopEnd, Usage: &kernel.Usage{Input: 10, Output: 5},
 		Message: kernel.Message{Role: kernel.RoleAssistant, Blocks: []kernel.Block{{Kind: kernel.BlockText, Text: text}}},
 	}, nil
+}
+
+// lasting counts messages but for the user's: notices are on one request alone.
+func lasting(messages []model.Message) (n int) {
+	for _, m := range messages {
+		if m.Role != kernel.RoleUser {
+			n++
+		}
+	}
+	return n
 }
 
 func asksFor(calls ...kernel.Call) *model.Reply {

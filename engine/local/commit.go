@@ -23,6 +23,8 @@ type batch struct {
 	running kernel.RunTool // that claim is for
 	spent   string
 	applied []int64
+	noticed []string
+	seen    []string
 }
 
 // contested reports whether the journal's own facts can stand against what was
@@ -156,6 +158,9 @@ type caused struct {
 // nothing follows from a start that the ledger may refuse.
 func (r *run) take(e kernel.Event, c engine.Content) error {
 	queue, _, err := r.apply(e, c)
+	if _, begins := e.(kernel.RunStarted); begins && err == nil {
+		err = r.takeUpNotices() // before anything follows
+	}
 	for err == nil && len(queue) > 0 {
 		next := queue[0]
 		var more []caused
@@ -272,6 +277,7 @@ func (r *run) prepare(c kernel.Command) {
 // apply takes the run one event further and keeps its record. An event that
 // nothing waits for any more is dropped, and not accepted.
 func (r *run) apply(e kernel.Event, c engine.Content) (causes []caused, accepted bool, err error) {
+	attached := r.x.State.Attached
 	commands, err := r.x.Apply(e, c)
 	if code := kernel.CodeOf(err); code == kernel.CodeDuplicateReport || code == kernel.CodeRunStopped {
 		return nil, false, nil
@@ -284,6 +290,9 @@ func (r *run) apply(e kernel.Event, c engine.Content) (causes []caused, accepted
 		return nil, false, err
 	}
 	r.batch.records = append(r.batch.records, rec)
+	if len(attached) > 0 {
+		r.acknowledge(attached)
+	}
 	causes = make([]caused, len(commands))
 	for i, cmd := range commands {
 		causes[i] = caused{cmd, r.x.State.Now, c}
@@ -306,10 +315,11 @@ func (r *run) flush(ctx context.Context) error {
 		Head: head, Records: b.records, Lease: &lease, Now: now,
 		Release: parks || head.State == journal.Stopped || r.leaves(),
 		Asked:   b.asked, Closed: b.closed, Settled: b.settled, Claim: b.claim, Spent: b.spent, Applied: b.applied,
+		Seen:  b.seen,
 		Heard: !r.halting && !r.known.deaf,
 	}
 	if b.records[0].Seq == 1 {
-		entry.Place = r.place
+		entry.Place, entry.Noticed = r.place, b.noticed
 	}
 	err := r.append(ctx, entry)
 	if err != nil && !r.landed(err, entry.Release) {

@@ -267,6 +267,9 @@ func (e *Engine) follow(ctx context.Context, r *run) ([]kernel.Message, error) {
 		return nil, err
 	}
 	r.place = len(earlier) + 1
+	if r.left, err = e.journal.Notices(ctx, r.head.SessionOf()); err != nil {
+		return nil, err
+	}
 	if len(earlier) > 0 {
 		last := &earlier[len(earlier)-1]
 		if last.State != journal.Stopped {

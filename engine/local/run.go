@@ -34,6 +34,7 @@ type run struct {
 	writer  engine.Recorder
 	head    journal.Head
 	lease   journal.Lease
+	left    []journal.Notice // in its session, before it
 	place   int              // in its session, until its first entry is there; 0: it does not matter
 	base    engine.Mark      // as it was committed
 	batch   batch            // applied since

@@ -28,8 +28,10 @@ func (e *Engine) Signal(ctx context.Context, id string, sig engine.Signal) error
 		return e.resolve(ctx, id, &sig)
 	case engine.SignalSay:
 		return e.say(ctx, id, &sig)
+	case engine.SignalNotice:
+		return e.notice(ctx, id, &sig)
 	}
-	return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "a signal is cancel, approve, refuse, resolve or say"}
+	return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "a signal is cancel, approve, refuse, resolve, say or notice"}
 }
 
 // decide counts a vote on a question of that run: whoever may speak to one run
@@ -203,14 +205,14 @@ func (r *run) heed(signals []journal.Signal) error {
 	return nil
 }
 
-// said are the signals that say something.
+// said are the signals that say something, notices among them.
 func said(signals []journal.Signal) []journal.Signal {
-	return slices.DeleteFunc(slices.Clone(signals), func(s journal.Signal) bool { return s.Kind != journal.SignalSay })
+	return slices.DeleteFunc(slices.Clone(signals), func(s journal.Signal) bool { return urgency(&s) > 0 })
 }
 
 func urgency(s *journal.Signal) int {
 	switch s.Kind {
-	case journal.SignalSay:
+	case journal.SignalSay, journal.SignalNotice:
 		return 0
 	case journal.SignalCancel:
 		return 1
@@ -254,6 +256,13 @@ func (r *run) eventOf(s *journal.Signal) (kernel.Event, engine.Content, error) {
 			break
 		}
 		return kernel.UserSaid{At: r.now(), By: s.By, Signal: s.ID, Size: len(w.Text)}, engine.Content{Said: &engine.Said{Text: w.Text}}, nil
+	case journal.SignalNotice:
+		var n journal.Noticed
+		if !says(s, &n) {
+			break
+		}
+		event, content := noticed(r.now(), n.Notice, s.By, n.Text)
+		return event, content, nil
 	case journal.SignalApprove, journal.SignalRefuse:
 		var d journal.Decision
 		if !says(s, &d) {

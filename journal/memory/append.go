@@ -85,6 +85,10 @@ func (p *plan) commit() {
 	for _, e := range p.effects {
 		p.j.ledger.put(e)
 	}
+	if p.run == nil && p.entry.Place > 0 {
+		p.j.sendLeft(r, p.entry)
+	}
+	p.j.markSeen(p.entry)
 	pending := r.head.Pending - r.take(p.entry.Applied)
 
 	h := p.entry.Head

@@ -28,6 +28,13 @@ type Journal struct {
 	seals     []journal.Seal               // seals[i].Seq == i+1
 	approvals map[string]*journal.Approval // by id; replaced, never changed
 	ledger    ledger
+	notices   map[session][]notice // by number
+}
+
+// notice is a notice and whether a model has seen it.
+type notice struct {
+	journal.Notice
+	seen bool
 }
 
 type run struct {
@@ -53,6 +60,7 @@ func New() *Journal {
 		sessions:  make(map[session][]*run),
 		approvals: make(map[string]*journal.Approval),
 		ledger:    newLedger(),
+		notices:   make(map[session][]notice),
 	}
 }
 
@@ -61,7 +69,7 @@ func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closed = true
-	j.runs, j.open, j.sessions, j.seals, j.approvals, j.ledger = nil, nil, nil, nil, nil, ledger{}
+	j.runs, j.open, j.sessions, j.seals, j.approvals, j.ledger, j.notices = nil, nil, nil, nil, nil, ledger{}, nil
 	return nil
 }
 

@@ -72,7 +72,15 @@ func (p *plan) write() error {
 			return err
 		}
 	}
+	if e.Records[0].Seq == 1 {
+		if err := t.sendLeft(e); err != nil {
+			return err
+		}
+	}
 	if err := t.markTaken(e); err != nil {
+		return err
+	}
+	if err := t.markSeen(e); err != nil {
 		return err
 	}
 	t.remember(next)

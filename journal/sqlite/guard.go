@@ -109,7 +109,7 @@ func replaceable(mode fs.FileMode, private bool) bool {
 
 // tables are what a journal of the newest schema has.
 func tables() []string {
-	return []string{"runs", "events", "seals", "effects", "resolutions", "approvals", "votes", "signals"}
+	return []string{"runs", "events", "seals", "effects", "resolutions", "approvals", "votes", "signals", "notices"}
 }
 
 // checkObjects refuses a schema with tables, views or triggers that are not

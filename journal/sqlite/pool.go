@@ -142,6 +142,16 @@ func (p *pool) Signals(ctx context.Context, run string) ([]journal.Signal, error
 	return ofRun(ctx, p, scanSignal, selectToTake, run)
 }
 
+// Notices returns the notices of a session that wait. See
+// [journal.FactReader].
+func (p *pool) Notices(ctx context.Context, s journal.SessionID) (waiting []journal.Notice, err error) {
+	err = p.reading(func() (err error) {
+		waiting, err = query(ctx, p, scanNotice, selectNotices, s.Tenant, s.User, s.Session)
+		return err
+	})
+	return waiting, err
+}
+
 // Seals returns the chain over all runs. See [journal.Reader].
 func (p *pool) Seals(ctx context.Context, after int64, limit int) (seals []journal.Seal, err error) {
 	if err := journal.CheckLimit(limit); err != nil {

@@ -34,7 +34,7 @@ type step func(ctx context.Context, db database) error
 // migrations lead to the newest schema: the first one from an empty file to
 // version 1. A fresh file goes through all of them, so that it is the same as one
 // that was migrated.
-func migrations() []step { return []step{toSchema1, toSchema2} }
+func migrations() []step { return []step{toSchema1, toSchema2, toSchema3} }
 
 // execEach executes statements one by one.
 func execEach(ctx context.Context, db database, statements ...string) error {

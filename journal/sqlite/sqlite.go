@@ -165,6 +165,16 @@ func (j *Journal) Send(ctx context.Context, s journal.Signal) (fresh bool, err e
 	return o.fresh && err == nil, err
 }
 
+// Notify records a notice. See [journal.Inbox].
+func (j *Journal) Notify(ctx context.Context, n journal.Notice) (fresh bool, err error) {
+	if err := journal.CheckNotice(&n); err != nil {
+		return false, err
+	}
+	o := &notifying{notice: n}
+	err = j.writer.do(ctx, o)
+	return o.fresh && err == nil, err
+}
+
 // Decide takes a vote. See [journal.Journal].
 func (j *Journal) Decide(ctx context.Context, v journal.Vote) (journal.Approval, error) {
 	if err := journal.CheckVote(&v); err != nil {

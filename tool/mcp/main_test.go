@@ -10,9 +10,12 @@ import (
 )
 
 // The tests' servers are this very program, started again with a mode in its
-// environment.
+// environment, and so is the client that the conformance suite tests.
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(modeVariable); mode != "" {
+		if mode == clientMode {
+			os.Exit(conform())
+		}
 		os.Exit(serve(mode))
 	}
 	goleak.VerifyTestMain(m)

@@ -61,6 +61,9 @@ type Config struct {
 	Sandbox      *Sandbox             // of the programs; nil: nothing in it is set
 	MCP          map[string]MCPServer // by name
 	Policy       []policy.Rule
+	// PolicyPlaces are the files and lines of the rules, for people. It is not kept
+	// with a run.
+	PolicyPlaces []string
 	Limits       kernel.Limits
 	Retry        kernel.Retry
 	// RequestTimeout bounds one request to the model.

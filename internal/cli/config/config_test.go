@@ -100,6 +100,9 @@ func TestReadEveryKey(t *testing.T) {
 		Memory:         &config.Memory{Project: filepath.Join(dir, "notes"), User: "/srv/memory", State: "/srv/memory"},
 		Unknown:        kernel.UnknownWait,
 	}
+	for line := 11; line <= 15; line++ {
+		want.PolicyPlaces = append(want.PolicyPlaces, fmt.Sprintf("%s:%d", got.File, line))
+	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config.Secret{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

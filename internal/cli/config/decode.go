@@ -19,8 +19,12 @@ import (
 // decode reads text into c and checks what needs two sections.
 func (c *Config) decode(text []byte, tools []string) error {
 	doc, root, err := parse(c.File, text)
-	if err != nil || root == nil {
+	if err != nil {
 		return err
+	}
+	if root == nil { // the rules of a folder count all the same
+		root = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1}
+		doc = &document{file: c.File, nodes: map[string]*yaml.Node{"": root}}
 	}
 	err = value{doc: doc, node: root}.mapping(fields{
 		"model":        c.decodeModel,
@@ -31,6 +35,7 @@ func (c *Config) decode(text []byte, tools []string) error {
 		"sandbox":      func(v value) error { c.Sandbox = &Sandbox{}; return c.decodeSandbox(c.Sandbox)(v) },
 		"mcp":          c.decodeMCP,
 		"policy":       func(v value) error { return c.decodePolicy(v, tools) },
+		"policy_dir":   func(value) error { return nil }, // read last, so that its rules come last
 		"limits":       c.decodeLimits,
 		"verify":       c.decodeVerify,
 		"engine":       c.decodeEngine,
@@ -39,6 +44,9 @@ func (c *Config) decode(text []byte, tools []string) error {
 		"unknown":      into(&c.Unknown, choice(kernel.UnknownTell, kernel.UnknownWait)),
 	})
 	if err != nil {
+		return err
+	}
+	if err := c.readPolicyDir(doc, tools); err != nil {
 		return err
 	}
 	return c.check(doc)

@@ -135,6 +135,12 @@ func ruleTexts(rules []policy.Rule) []string {
 func ruleText(r policy.Rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{%s: %s", r.Answer, r.Tool)
+	if r.When != "" {
+		b.WriteString(", when: " + strconv.Quote(r.When))
+	}
+	if r.Risk != "" {
+		b.WriteString(", risk: " + string(r.Risk))
+	}
 	if r.Reason != "" {
 		b.WriteString(", reason: " + strconv.Quote(r.Reason))
 	}

@@ -1,6 +1,11 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,9 +28,65 @@ func (c *Config) decodePolicy(v value, known []string) error {
 			}
 			return item.fail(hintFor(rule.Tool, known), "%s %.80q", what, rule.Tool)
 		}
+		c.PolicyPlaces = append(c.PolicyPlaces, fmt.Sprintf("%s:%d", item.doc.file, item.node.Line))
 		c.Policy = append(c.Policy, rule.WithDefaults())
 		return nil
 	})
+}
+
+// defaultPolicyDir holds rules where nothing names another folder.
+const defaultPolicyDir = "policy"
+
+// maxPolicyFiles bounds the files of a folder of rules.
+const maxPolicyFiles = 100
+
+// readPolicyDir adds the rules of a folder, file by file in the order of their
+// names, behind those of the file itself. dir is the value that names it; of the default one
+// it does not matter whether it is there.
+func (c *Config) readPolicyDir(doc *document, known []string) error {
+	path := filepath.Join(c.Dir, defaultPolicyDir)
+	here := doc.at("policy_dir")
+	_, named := doc.nodes["policy_dir"]
+	if named {
+		name, err := nonEmpty(here)
+		if err != nil {
+			return err
+		}
+		path = c.resolve(name)
+	}
+	entries, err := os.ReadDir(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !named:
+		return nil
+	case err != nil:
+		return here.fail("make the folder, or name another one with policy_dir", "the folder of rules %.200q cannot be read", path)
+	}
+	files := 0
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); ext != ".yaml" && ext != ".yml" || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if files++; files > maxPolicyFiles {
+			return here.fail("put more rules into one file", "there are over %d files of rules in %.200q", maxPolicyFiles, path)
+		}
+		if err := c.readPolicyFile(filepath.Join(path, e.Name()), known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readPolicyFile adds the rules of one file: a list, as in policy.
+func (c *Config) readPolicyFile(path string, known []string) error {
+	text, err := readBounded(path)
+	if err != nil {
+		return err
+	}
+	doc, root, err := parse(path, text)
+	if err != nil || root == nil {
+		return err
+	}
+	return c.decodePolicy(value{doc: doc, node: root, path: "policy"}, known)
 }
 
 // decodeRule reads a rule and judges it.
@@ -50,6 +111,8 @@ func decodeRule(item value) (policy.Rule, error) {
 		"allow":     answer(kernel.Allow),
 		"ask":       answer(kernel.Ask),
 		"deny":      answer(kernel.Deny),
+		"when":      into(&rule.When, nonEmpty),
+		"risk":      into(&rule.Risk, choice(kernel.RiskLow, kernel.RiskMedium, kernel.RiskHigh)),
 		"reason":    into(&rule.Reason, value.text),
 		"expires":   ofAsk(into(&rule.Expires, duration(policy.MinExpires, policy.MaxExpires))),
 		"on_expiry": ofAsk(into(&rule.OnExpiry, choice(kernel.ExpiryRefuse, kernel.ExpiryEscalate))),

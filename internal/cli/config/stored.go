@@ -61,6 +61,8 @@ type storedRule struct {
 	Allow     string            `json:"allow,omitempty"`
 	Ask       string            `json:"ask,omitempty"`
 	Deny      string            `json:"deny,omitempty"`
+	When      string            `json:"when,omitempty"`
+	Risk      kernel.Risk       `json:"risk,omitempty"`
 	Reason    string            `json:"reason,omitempty"`
 	Expires   span              `json:"expires,omitempty"`
 	OnExpiry  kernel.OnExpiry   `json:"on_expiry,omitempty"`
@@ -173,7 +175,7 @@ func (c *Config) stored() *stored {
 }
 
 func storeRule(r *policy.Rule) storedRule {
-	s := storedRule{Reason: r.Reason, Expires: span(r.Expires), OnExpiry: r.OnExpiry, Grant: span(r.Grant)}
+	s := storedRule{When: r.When, Risk: r.Risk, Reason: r.Reason, Expires: span(r.Expires), OnExpiry: r.OnExpiry, Grant: span(r.Grant)}
 	switch r.Answer {
 	case kernel.Allow:
 		s.Allow = r.Tool
@@ -283,7 +285,7 @@ func (s *stored) config() (*Config, error) {
 
 func (s *storedRule) rule() (policy.Rule, *kernel.Error) {
 	r := policy.Rule{
-		Reason: s.Reason, Expires: time.Duration(s.Expires), OnExpiry: s.OnExpiry, Grant: time.Duration(s.Grant),
+		When: s.When, Risk: s.Risk, Reason: s.Reason, Expires: time.Duration(s.Expires), OnExpiry: s.OnExpiry, Grant: time.Duration(s.Grant),
 	}
 	for answer, tool := range map[kernel.Answer]string{kernel.Allow: s.Allow, kernel.Ask: s.Ask, kernel.Deny: s.Deny} {
 		switch {

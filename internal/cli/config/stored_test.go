@@ -61,6 +61,8 @@ func full(t *testing.T) *config.Config {
 	c.File, c.Dir, c.Workspace = "/etc/agent/holdfast.yaml", "/etc/agent", "/srv/work"
 	c.Model.Provider, c.Model.BaseURL = config.OpenAI, "https://example.test/v1"
 	c.Memory.Project, c.Memory.User, c.Memory.State = "/srv/notes", "/srv/memory", "/srv/state"
+	c.PolicyPlaces = nil // not kept
+	c.Policy[0].When, c.Policy[0].Risk = `user == "x"`, kernel.RiskLow
 	c.Policy[0].Answer, c.Policy[0].OnExpiry, c.Policy[0].Approvers.Quorum = kernel.Ask, kernel.ExpiryEscalate, 1
 	return c
 }
@@ -98,6 +100,8 @@ func configs() *rapid.Generator[*config.Config] {
 			Answer: rapid.SampledFrom([]kernel.Answer{kernel.Allow, kernel.Ask, kernel.Deny}).Draw(t, "answer"),
 			Tool:   rapid.StringMatching(`[a-z*]{1,4}`).Draw(t, "tool"), Reason: text.Draw(t, "reason"),
 		}
+		r.When = rapid.SampledFrom([]string{"", `user == "x"`, `args.n > 1 && "é" in args.l`}).Draw(t, "when")
+		r.Risk = rapid.SampledFrom([]kernel.Risk{"", kernel.RiskLow, kernel.RiskHigh}).Draw(t, "risk")
 		if r.Answer == kernel.Ask {
 			r.Expires, r.Grant = span(time.Second, policy.MaxExpires).Draw(t, "expires"), span(time.Second, policy.MaxGrant).Draw(t, "grant")
 			r.OnExpiry = rapid.SampledFrom([]kernel.OnExpiry{kernel.ExpiryRefuse, kernel.ExpiryEscalate}).Draw(t, "on_expiry")

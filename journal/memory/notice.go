@@ -1,0 +1,75 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"github.com/holdfast-run/holdfast/journal"
+)
+
+// Notify records a notice. See [journal.Inbox].
+func (j *Journal) Notify(ctx context.Context, n journal.Notice) (fresh bool, err error) {
+	if err := journal.CheckNotice(&n); err != nil {
+		return false, err
+	}
+	if err := j.lock(ctx); err != nil {
+		return false, err
+	}
+	defer j.mu.Unlock()
+	s := session{n.Tenant, n.User, n.Session}
+	all := j.notices[s]
+	waiting := 0
+	for i := range all {
+		if all[i].ID == n.ID {
+			return false, nil
+		}
+		if !all[i].seen {
+			waiting++
+		}
+	}
+	if waiting >= journal.MaxNotices {
+		return false, journal.TooManyNotices(n.Session)
+	}
+	n.At, n.Number = instant(n.At), int64(len(all))+1
+	j.notices[s] = append(all, notice{Notice: n})
+	if runs := j.sessions[s]; len(runs) > 0 && runs[len(runs)-1].head.State != journal.Stopped {
+		last := runs[len(runs)-1]
+		last.note(n.Signal(last.id))
+	}
+	j.changes++
+	return true, nil
+}
+
+// sendLeft sends a run that begins the notices that wait and that its first entry
+// does not take up.
+func (j *Journal) sendLeft(r *run, e *journal.Entry) {
+	for _, n := range j.notices[sessionOf(&e.Head)] {
+		if !n.seen && !slices.Contains(e.Noticed, n.ID) {
+			r.note(n.Signal(r.id))
+		}
+	}
+}
+
+func (j *Journal) markSeen(e *journal.Entry) {
+	if len(e.Seen) == 0 {
+		return
+	}
+	all := j.notices[sessionOf(&e.Head)]
+	for i := range all {
+		all[i].seen = all[i].seen || slices.Contains(e.Seen, all[i].ID)
+	}
+}
+
+// Notices returns the notices of a session that wait. See [journal.Reader].
+func (j *Journal) Notices(ctx context.Context, s journal.SessionID) (waiting []journal.Notice, err error) {
+	if err := j.rlock(ctx); err != nil {
+		return nil, err
+	}
+	defer j.mu.RUnlock()
+	for _, n := range j.notices[session{s.Tenant, s.User, s.Session}] {
+		if !n.seen {
+			waiting = append(waiting, n.Notice)
+		}
+	}
+	return waiting, nil
+}
