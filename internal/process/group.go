@@ -22,16 +22,22 @@ type group struct {
 	state   *os.ProcessState
 	elapsed time.Duration
 
+	outputs []*output // to be hurried then
+
 	mu   sync.Mutex
 	over bool // the number may belong to another group by now
 }
 
-// launch starts cmd as the leader of a group and reaps it once it ends.
-func (c Command) launch(cmd *exec.Cmd) (*group, error) {
-	g := &group{done: make(chan struct{}), spared: c.Wrapper}
+// group is the one of a program that is about to be started.
+func (c Command) group() *group {
+	return &group{done: make(chan struct{}), spared: c.Wrapper}
+}
+
+// launch starts cmd as the leader of g and reaps it once it ends.
+func (c Command) launch(cmd *exec.Cmd, g *group) error {
 	started := make(chan error, 1)
 	go c.drive(cmd, g, started)
-	return g, <-started
+	return <-started
 }
 
 // drive starts and reaps on one thread. Linux takes the end of the thread that
@@ -68,6 +74,9 @@ func (c Command) drive(cmd *exec.Cmd, g *group, started chan<- error) {
 	g.reap(cmd)
 	g.state, g.elapsed = cmd.ProcessState, time.Since(g.begun)
 	close(g.done)
+	for _, o := range g.outputs {
+		o.hurry()
+	}
 }
 
 func (c Command) start(cmd *exec.Cmd) error {

@@ -3,7 +3,6 @@
 package process
 
 import (
-	"errors"
 	"io"
 	"os"
 	"sync/atomic"
@@ -21,7 +20,7 @@ type Process struct {
 	Stdout io.ReadCloser
 
 	group   *group
-	stderr  *capture
+	stderr  *kept
 	stopped atomic.Bool
 }
 
@@ -30,31 +29,31 @@ type Process struct {
 // until it has ended and both pipes are closed. Stdin of the Command and what
 // becomes of its Kill later do not count.
 func (c Command) Start() (*Process, error) {
+	g := c.group()
 	theirIn, ourIn, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	ourOut, theirOut, err := os.Pipe()
+	out, theirOut, err := g.pipe()
 	if err != nil {
 		_, _ = theirIn.Close(), ourIn.Close()
 		return nil, err
 	}
-	p := &Process{Stdin: ourIn, stderr: newCapture(c.MaxOutput)}
-	cmd := c.command()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, p.stderr
-	p.group, err = c.launch(cmd)
-	_, _ = theirIn.Close(), theirOut.Close() // the program has its own
+	stderr, err := g.keep(c.MaxOutput)
 	if err != nil {
-		_, _ = ourIn.Close(), ourOut.Close()
+		_, _, _, _ = theirIn.Close(), ourIn.Close(), out.Close(), theirOut.Close()
 		return nil, err
 	}
-	out := &output{file: ourOut, ended: p.group.done}
-	p.Stdout = out
-	go func() {
-		<-p.group.done
-		out.hurry()
-	}()
-	return p, nil
+	cmd := c.command()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, stderr.theirs
+	err = c.launch(cmd, g)
+	_, _ = theirIn.Close(), theirOut.Close() // the program has its own
+	stderr.begin(err)
+	if err != nil {
+		_, _ = ourIn.Close(), out.Close()
+		return nil, err
+	}
+	return &Process{Stdin: ourIn, Stdout: out, group: g, stderr: stderr}, nil
 }
 
 // Done is closed once the program has ended and its group was killed.
@@ -68,7 +67,7 @@ func (p *Process) Wait() Result {
 		ended = ByCaller
 	}
 	r := p.group.result(ended)
-	r.Stderr = p.stderr.output()
+	r.Stderr = p.stderr.all()
 	return r
 }
 
@@ -87,31 +86,3 @@ func (p *Process) Stop(grace time.Duration) Result {
 	p.group.end(grace, nil)
 	return p.Wait()
 }
-
-// output is the reading end of a pipe whose other end may outlive the program.
-type output struct {
-	file  *os.File
-	ended <-chan struct{}
-}
-
-// Read reads what was written. Once the program has ended, it waits for more no
-// longer than Drain.
-func (o *output) Read(b []byte) (int, error) {
-	select {
-	case <-o.ended:
-		o.hurry()
-	default:
-	}
-	n, err := o.file.Read(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = io.EOF
-	}
-	return n, err
-}
-
-// Close closes the pipe. A read that is under way fails with os.ErrClosed.
-func (o *output) Close() error { return o.file.Close() }
-
-// hurry bounds the reads that are under way. That the pipe is closed by now is
-// the one error, and its reader's affair.
-func (o *output) hurry() { _ = o.file.SetReadDeadline(time.Now().Add(Drain)) }

@@ -24,8 +24,8 @@ import (
 	"time"
 )
 
-// Drain is how long output is awaited, after a program has ended, from what has
-// left its group and holds a pipe open.
+// Drain bounds the wait for output, after a program has ended, from what has left
+// its group and holds a pipe open.
 const Drain = 250 * time.Millisecond
 
 // Command is a program to start. It may be started more than once, and from
@@ -95,13 +95,24 @@ func (c Command) Run(ctx context.Context) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
-	stdout, stderr := newCapture(c.MaxOutput), newCapture(c.MaxOutput)
+	g := c.group()
+	stdout, err := g.keep(c.MaxOutput)
+	if err != nil {
+		return Result{}, err
+	}
+	stderr, err := g.keep(c.MaxOutput)
+	if err != nil {
+		stdout.begin(err)
+		return Result{}, err
+	}
 	cmd := c.command()
 	if c.Stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.Stdin)
 	}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	g, err := c.launch(cmd)
+	cmd.Stdout, cmd.Stderr = stdout.theirs, stderr.theirs
+	err = c.launch(cmd, g)
+	stdout.begin(err)
+	stderr.begin(err)
 	if err != nil {
 		return Result{}, err
 	}
@@ -114,7 +125,7 @@ func (c Command) Run(ctx context.Context) (Result, error) {
 		g.end(c.Grace, c.Kill)
 	}
 	r := g.result(ended)
-	r.Stdout, r.Stderr = stdout.output(), stderr.output()
+	r.Stdout, r.Stderr = stdout.all(), stderr.all()
 	return r, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -129,6 +130,41 @@ func TestNotStarted(t *testing.T) {
 	if _, err := c.Start(); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
+}
+
+// What is in the pipe by the end is read, however late.
+func TestSlowReader(t *testing.T) {
+	p, _ := start(t, `head -c 60000 /dev/zero`)
+	p.Wait()
+	b := make([]byte, 1000)
+	total := 0
+	for {
+		n, err := p.Stdout.Read(b)
+		if total += n; err != nil {
+			break
+		}
+		if total == 1000 {
+			if _, err := sh("sleep 0.4").Run(t.Context()); err != nil { // longer than Drain
+				t.Fatal(err)
+			}
+		}
+	}
+	if total != 60000 {
+		t.Errorf("%d bytes", total)
+	}
+}
+
+// Many at once lose nothing of their output.
+func TestManyAtOnce(t *testing.T) {
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			if r, err := sh("echo hi | cat").Run(t.Context()); err != nil || string(r.Stdout.Head) != "hi\n" {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // Report A18: the tree of a program ends at its deadline, whatever ignores
