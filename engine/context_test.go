@@ -426,3 +426,41 @@ func archives(t *testing.T, j journal.Journal, d *drive) {
 		}
 	}
 }
+
+// A run that is taken over while the model summarizes goes on with the same
+// summary, or asks for the same one.
+func TestTakeOverWhileSummarizing(t *testing.T) {
+	f := &fake{steps: []func(*model.Request) (*model.Reply, error){asks("c1"), asks("c2"), asks("c3"), answers("They looked."), answers("done")}}
+	a := agent(t, f, 1800)
+	a.Context = engine.Context{Window: 1250, Reserve: 10, Summarize: true}
+	d := begin(t, a, "run_1", "why", nil)
+	if out := d.run(); out.Stop != kernel.StopAnswered {
+		t.Fatalf("%s (%s)", out.Stop, out.Detail)
+	}
+	asked, sent := f.seen[3], f.seen[4]
+	for n, e := range d.events {
+		_, over := e.(kernel.ContextOver)
+		_, summarized := e.(kernel.Summarized)
+		if !over && !summarized {
+			continue
+		}
+		again := begin(t, a, "run_1", "why", nil)
+		if err := again.x.Fold(d.records[:n+1]); err != nil {
+			t.Fatal(err)
+		}
+		s := &again.x.State
+		f.seen, f.steps = nil, []func(*model.Request) (*model.Reply, error){fails(model.Error{Kind: kernel.FailRequest})}
+		if over {
+			again.x.Task(kernel.Summarize{Cmd: s.Awaiting, Turn: 4, MaxTokens: engine.DefaultSummaryTokens})(context.Background(), nil)
+			if diff := cmp.Diff(texts(&asked), texts(&f.seen[0])); diff != "" || f.seen[0].System != asked.System {
+				t.Error(diff)
+			}
+			continue
+		}
+		queue := again.do(kernel.PrepareContext{Cmd: s.Awaiting, Turn: 4, Tries: s.Tries})
+		again.x.Task(queue[0])(context.Background(), nil)
+		if diff := cmp.Diff(texts(&sent), texts(&f.seen[0])); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
