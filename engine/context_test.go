@@ -348,7 +348,9 @@ func TestSessionGoesOnCompacted(t *testing.T) {
 		f := &fake{steps: long(4), encoded: map[string]int{}}
 		a := agent(t, encoder{f}, 3000)
 		a.Context = engine.Context{Window: 5000, Reserve: 100}
-		if n > 1 {
+		if n == 1 {
+			a.Context.Window = 1700 // less than its own turns
+		} else {
 			head := journal.Head{Run: run, Session: "s"}
 			prior, err := engine.SessionBefore(context.Background(), j, &head)
 			if err != nil {
@@ -364,6 +366,7 @@ func TestSessionGoesOnCompacted(t *testing.T) {
 		}
 		store(t, j, d, n)
 		for i := range f.seen {
+			unique(t, &f.seen[i])
 			if n := count(texts(&f.seen[i]), fmt.Sprint("user|question ", n)); n != 1 {
 				t.Errorf("%s: request %d holds the question %d times", run, i+1, n)
 			}
@@ -373,6 +376,9 @@ func TestSessionGoesOnCompacted(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole := d.x.Snapshot(journal.Head{}).History
+		if _, is := prompt.IsSummary(&whole[0]); n == 1 && !is {
+			t.Errorf("%s does not show the summary of its turns", run)
+		}
 		if !cmp.Equal(alone.History, whole) {
 			t.Errorf("%s alone reads as another: %s", run, cmp.Diff(whole, alone.History))
 		}
@@ -381,6 +387,22 @@ func TestSessionGoesOnCompacted(t *testing.T) {
 	}
 	if _, is := prompt.IsSummary(&before[0]); !is || count([]string{prompt.Text(&before[0])}, "question 1") == 0 {
 		t.Errorf("the session begins with %q", prompt.Text(&before[0]))
+	}
+}
+
+// unique: no call id comes twice in a request.
+func unique(t *testing.T, r *model.Request) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, m := range r.Messages {
+		for _, b := range m.Blocks {
+			if b.Call != nil && seen[b.Call.ID] {
+				t.Errorf("call %s comes twice", b.Call.ID)
+			}
+			if b.Call != nil {
+				seen[b.Call.ID] = true
+			}
+		}
 	}
 }
 
