@@ -99,7 +99,7 @@ func TestTooMuchMemoryOnTheWire(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, "memory"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range strings.Split("abcdefgh", "") {
+		for name := range strings.SplitSeq("abcdefgh", "") {
 			if err := os.WriteFile(filepath.Join(dir, "memory", name+".md"), []byte(strings.Repeat("x", memory.MaxText)), 0o600); err != nil {
 				t.Fatal(err)
 			}
