@@ -65,6 +65,9 @@ func TestMemoryOnTheWire(t *testing.T) {
 		}
 		r := asked(t, a, "ann")
 		stopped(t, r, kernel.StopAnswered)
+		if len(r.Outcome.Warnings) != 0 {
+			t.Errorf("warned of %q", r.Outcome.Warnings)
+		}
 		stopped(t, asked(t, a, "ben"), kernel.StopAnswered)
 		requests := accepted(t, srv, 7)
 		for i, want := range []int{0, 1, 0, 0, 1, 1, 0} { // the second one holds the model's own call
@@ -111,6 +114,39 @@ func TestTooMuchMemoryOnTheWire(t *testing.T) {
 		accepted(t, srv, 0)
 		if !strings.Contains(r.Outcome.Detail, "at most 32768 go with a request") {
 			t.Errorf("the detail is %q", r.Outcome.Detail)
+		}
+	})
+}
+
+// A file that was changed after it was confirmed is in no request, and the run's
+// warnings say so, once.
+func TestChangedMemoryOnTheWire(t *testing.T) {
+	onEveryWire(t, func(t *testing.T, w wire) {
+		dir := t.TempDir()
+		srv := serve(t, stub.Calls(stub.Call{ID: "call_1", Name: "note", Args: `{"text":"x"}`}), stub.Text("done"))
+		a, _, m := remembering(t, w, srv, dir)
+		file := filepath.Join(dir, "memory", "style.md")
+		if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"Use tabs.", poison} {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if text != poison {
+				e := must(m.Find(t.Context(), "style", nil))
+				must(m.Confirm(t.Context(), e, e.Hash, "eve"))
+			}
+		}
+		r := asked(t, a, "ann")
+		stopped(t, r, kernel.StopAnswered)
+		for i, request := range accepted(t, srv, 2) {
+			if strings.Contains(string(request.Body), poison) {
+				t.Errorf("request %d holds it", i)
+			}
+		}
+		if len(r.Outcome.Warnings) != 1 || !strings.Contains(r.Outcome.Warnings[0], "project/style is left out: it was changed after it was confirmed") {
+			t.Errorf("the warnings are %q", r.Outcome.Warnings)
 		}
 	})
 }
