@@ -3,7 +3,6 @@
 package mcp_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"time"
@@ -53,8 +52,6 @@ func ExampleNew() {
 		Sources: []tool.Source{servers},
 		Policy:  rules,
 	}
-	_, missing := agent.Sources[0].Snapshot(context.Background())
-	for _, why := range missing {
-		fmt.Println(why)
-	}
+	fmt.Println(len(agent.Sources), "source, whose servers start when a run prepares its first request")
+	// Output: 1 source, whose servers start when a run prepares its first request
 }
