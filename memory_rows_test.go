@@ -39,7 +39,7 @@ func asked(t *testing.T, a *holdfast.Agent, user string) *holdfast.Run {
 	return must(rt.RunStart(t.Context(), holdfast.Start{Agent: a, Question: "What now?", User: user}))
 }
 
-// Rows 71 and 75, invariants I9 and I15: a proposal is in no request. Once it is
+// Rows 71, 75 and 102, invariants I9 and I15: a proposal is in no request. Once it is
 // confirmed it is in each one, of its own user alone, once and as data; no history
 // holds it, and no rule looks at it.
 func TestMemoryOnTheWire(t *testing.T) {
