@@ -20,12 +20,12 @@ func (a *app) noticeCommand() *cobra.Command {
 	var flags journalFlags
 	var id string
 	cmd := &cobra.Command{
-		Use:   "notice RUN|SESSION TEXT",
+		Use:   "notice ID TEXT",
 		Short: "Leave a notice for the next request of a run, or of a session",
 		Long: "Notice journals a text that goes with the next request to the model and enters no history. It waits until a\n" +
 			"model has replied to a request that it went with; for a session without a run, until its next one, the first\n" +
 			"included. With - as the TEXT it is read from standard input.",
-		Args: exactly(2, "a RUN or a SESSION, and one TEXT", "put the text in quotes"),
+		Args: exactly(2, "the ID of a run or of a session, and one TEXT", "put the text in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.notice(cmd.Context(), flags, args[0], args[1], id)
 		},
