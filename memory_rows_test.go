@@ -39,7 +39,7 @@ func asked(t *testing.T, a *holdfast.Agent, user string) *holdfast.Run {
 	return must(rt.RunStart(t.Context(), holdfast.Start{Agent: a, Question: "What now?", User: user}))
 }
 
-// Rows 71 and 75, invariants I9 and I15: a proposal is in no request. Once it is
+// Rows 71, 75 and 102, invariants I9 and I15: a proposal is in no request. Once it is
 // confirmed it is in each one, of its own user alone, once and as data; no history
 // holds it, and no rule looks at it.
 func TestMemoryOnTheWire(t *testing.T) {
@@ -65,6 +65,9 @@ func TestMemoryOnTheWire(t *testing.T) {
 		}
 		r := asked(t, a, "ann")
 		stopped(t, r, kernel.StopAnswered)
+		if len(r.Outcome.Warnings) != 0 {
+			t.Errorf("warned of %q", r.Outcome.Warnings)
+		}
 		stopped(t, asked(t, a, "ben"), kernel.StopAnswered)
 		requests := accepted(t, srv, 7)
 		for i, want := range []int{0, 1, 0, 0, 1, 1, 0} { // the second one holds the model's own call
@@ -99,7 +102,7 @@ func TestTooMuchMemoryOnTheWire(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, "memory"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range strings.Split("abcdefgh", "") {
+		for name := range strings.SplitSeq("abcdefgh", "") {
 			if err := os.WriteFile(filepath.Join(dir, "memory", name+".md"), []byte(strings.Repeat("x", memory.MaxText)), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -111,6 +114,39 @@ func TestTooMuchMemoryOnTheWire(t *testing.T) {
 		accepted(t, srv, 0)
 		if !strings.Contains(r.Outcome.Detail, "at most 32768 go with a request") {
 			t.Errorf("the detail is %q", r.Outcome.Detail)
+		}
+	})
+}
+
+// A file that was changed after it was confirmed is in no request, and the run's
+// warnings say so, once.
+func TestChangedMemoryOnTheWire(t *testing.T) {
+	onEveryWire(t, func(t *testing.T, w wire) {
+		dir := t.TempDir()
+		srv := serve(t, stub.Calls(stub.Call{ID: "call_1", Name: "note", Args: `{"text":"x"}`}), stub.Text("done"))
+		a, _, m := remembering(t, w, srv, dir)
+		file := filepath.Join(dir, "memory", "style.md")
+		if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"Use tabs.", poison} {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if text != poison {
+				e := must(m.Find(t.Context(), "style", nil))
+				must(m.Confirm(t.Context(), e, e.Hash, "eve"))
+			}
+		}
+		r := asked(t, a, "ann")
+		stopped(t, r, kernel.StopAnswered)
+		for i, request := range accepted(t, srv, 2) {
+			if strings.Contains(string(request.Body), poison) {
+				t.Errorf("request %d holds it", i)
+			}
+		}
+		if len(r.Outcome.Warnings) != 1 || !strings.Contains(r.Outcome.Warnings[0], "project/style is left out: it was changed after it was confirmed") {
+			t.Errorf("the warnings are %q", r.Outcome.Warnings)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -17,6 +18,7 @@ const (
 	maxAttachments = 256
 	maxAttached    = 1 << 20         // bytes of all together
 	attachTime     = 5 * time.Second // that an Attacher has
+	maxWarning     = 500             // bytes of what one has people know, as a run keeps it
 )
 
 // attach asks for what goes in front of the history. Whatever is wrong with a
@@ -65,15 +67,39 @@ func (p *preparation) ask(ctx context.Context, a prompt.Attacher, instead Report
 	lost := func() {
 		instead(p.failed(kernel.ContextBroken, "what is attached to a request could not be had: it did not return"))
 	}
-	s := &p.x.start
+	s, told := &p.x.start, &complaints{}
 	err = p.x.foreign(ctx, "an attacher", lost, func() (err error) {
-		some, err = a.Attach(ctx, prompt.AttachRequest{Run: p.x.Run, Session: s.Session, Tenant: s.Tenant, User: s.User, Turn: p.c.Turn})
+		some, err = a.Attach(ctx, prompt.AttachRequest{Run: p.x.Run, Session: s.Session, Tenant: s.Tenant, User: s.User, Turn: p.c.Turn, Warn: told.add})
 		return err
 	})
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}
+	p.warnings = append(p.warnings, told.take()...)
 	return slices.Clone(some), err
+}
+
+// complaints are what an attacher would have people know. It may go on telling
+// after it returned, and nobody listens then.
+type complaints struct {
+	mu   sync.Mutex
+	all  []string
+	over bool
+}
+
+func (c *complaints) add(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD"); text != "" && !c.over && len(c.all) < maxNews {
+		c.all = append(c.all, kernel.Clip(text, maxWarning))
+	}
+}
+
+func (c *complaints) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	return c.all
 }
 
 // checkAttachments holds what is attached to its bounds: nothing is cut in

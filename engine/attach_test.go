@@ -227,3 +227,34 @@ func TestAttachmentsCannotForgeAnEntry(t *testing.T) {
 		t.Error(front)
 	}
 }
+
+// What an attacher would have people know is a warning of the run, once, and in
+// no request.
+func TestAttachersWarn(t *testing.T) {
+	for name, m := range models() {
+		f, with := m()
+		f.steps = []func(*model.Request) (*model.Reply, error){asks("c1"), answers("done")}
+		a := agent(t, with, 10)
+		var late func(string)
+		a.Attach = []prompt.Attacher{attacher(func(_ context.Context, r prompt.AttachRequest) ([]prompt.Attachment, error) {
+			if late != nil {
+				late("too late")
+			}
+			late = r.Warn
+			r.Warn("the memory a was left out")
+			r.Warn(" ")
+			r.Warn("b\xff" + strings.Repeat("x", 10_000))
+			return nil, nil
+		})}
+		d := begin(t, a, "run_1", "why", nil)
+		out := d.run()
+		if len(out.Warnings) != 2 || out.Warnings[0] != "the memory a was left out" || !strings.HasPrefix(out.Warnings[1], "b\uFFFDxxx") || len(out.Warnings[1]) > 3000 {
+			t.Errorf("%s: the warnings are %.200q", name, out.Warnings)
+		}
+		for i := range f.seen {
+			if all := texts(&f.seen[i]); count(all, "left out") != 0 {
+				t.Errorf("%s: request %d: %q", name, i+1, all)
+			}
+		}
+	}
+}

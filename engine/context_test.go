@@ -348,7 +348,9 @@ func TestSessionGoesOnCompacted(t *testing.T) {
 		f := &fake{steps: long(4), encoded: map[string]int{}}
 		a := agent(t, encoder{f}, 3000)
 		a.Context = engine.Context{Window: 5000, Reserve: 100}
-		if n > 1 {
+		if n == 1 {
+			a.Context.Window = 1700 // less than its own turns
+		} else {
 			head := journal.Head{Run: run, Session: "s"}
 			prior, err := engine.SessionBefore(context.Background(), j, &head)
 			if err != nil {
@@ -364,6 +366,7 @@ func TestSessionGoesOnCompacted(t *testing.T) {
 		}
 		store(t, j, d, n)
 		for i := range f.seen {
+			unique(t, &f.seen[i])
 			if n := count(texts(&f.seen[i]), fmt.Sprint("user|question ", n)); n != 1 {
 				t.Errorf("%s: request %d holds the question %d times", run, i+1, n)
 			}
@@ -373,6 +376,9 @@ func TestSessionGoesOnCompacted(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole := d.x.Snapshot(journal.Head{}).History
+		if _, is := prompt.IsSummary(&whole[0]); n == 1 && !is {
+			t.Errorf("%s does not show the summary of its turns", run)
+		}
 		if !cmp.Equal(alone.History, whole) {
 			t.Errorf("%s alone reads as another: %s", run, cmp.Diff(whole, alone.History))
 		}
@@ -381,6 +387,22 @@ func TestSessionGoesOnCompacted(t *testing.T) {
 	}
 	if _, is := prompt.IsSummary(&before[0]); !is || count([]string{prompt.Text(&before[0])}, "question 1") == 0 {
 		t.Errorf("the session begins with %q", prompt.Text(&before[0]))
+	}
+}
+
+// unique: no call id comes twice in a request.
+func unique(t *testing.T, r *model.Request) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, m := range r.Messages {
+		for _, b := range m.Blocks {
+			if b.Call != nil && seen[b.Call.ID] {
+				t.Errorf("call %s comes twice", b.Call.ID)
+			}
+			if b.Call != nil {
+				seen[b.Call.ID] = true
+			}
+		}
 	}
 }
 
@@ -423,6 +445,44 @@ func archives(t *testing.T, j journal.Journal, d *drive) {
 	for _, id := range []string{"run_1.99", "run_9.1", "run_1", "", "run_1.x"} {
 		if _, err := engine.ReadArchive(context.Background(), j, id); kernel.CodeOf(err) != kernel.CodeNotFound {
 			t.Errorf("%q: %v", id, err)
+		}
+	}
+}
+
+// A run that is taken over while the model summarizes goes on with the same
+// summary, or asks for the same one.
+func TestTakeOverWhileSummarizing(t *testing.T) {
+	f := &fake{steps: []func(*model.Request) (*model.Reply, error){asks("c1"), asks("c2"), asks("c3"), answers("They looked."), answers("done")}}
+	a := agent(t, f, 1800)
+	a.Context = engine.Context{Window: 1250, Reserve: 10, Summarize: true}
+	d := begin(t, a, "run_1", "why", nil)
+	if out := d.run(); out.Stop != kernel.StopAnswered {
+		t.Fatalf("%s (%s)", out.Stop, out.Detail)
+	}
+	asked, sent := f.seen[3], f.seen[4]
+	for n, e := range d.events {
+		_, over := e.(kernel.ContextOver)
+		_, summarized := e.(kernel.Summarized)
+		if !over && !summarized {
+			continue
+		}
+		again := begin(t, a, "run_1", "why", nil)
+		if err := again.x.Fold(d.records[:n+1]); err != nil {
+			t.Fatal(err)
+		}
+		s := &again.x.State
+		f.seen, f.steps = nil, []func(*model.Request) (*model.Reply, error){fails(model.Error{Kind: kernel.FailRequest})}
+		if over {
+			again.x.Task(kernel.Summarize{Cmd: s.Awaiting, Turn: 4, MaxTokens: engine.DefaultSummaryTokens})(context.Background(), nil)
+			if diff := cmp.Diff(texts(&asked), texts(&f.seen[0])); diff != "" || f.seen[0].System != asked.System {
+				t.Error(diff)
+			}
+			continue
+		}
+		queue := again.do(kernel.PrepareContext{Cmd: s.Awaiting, Turn: 4, Tries: s.Tries})
+		again.x.Task(queue[0])(context.Background(), nil)
+		if diff := cmp.Diff(texts(&sent), texts(&f.seen[0])); diff != "" {
+			t.Error(diff)
 		}
 	}
 }

@@ -42,8 +42,9 @@
 //  6. The driver MUST execute Commit commands in order and change the
 //     canonical history in no other way.
 //  7. The driver MUST answer an Abort of a model request, of a started tool or
-//     of a lookup with that command's own report (ModelFailed, CallReturned,
-//     Reconciled), in bounded time. Aborts of anything else need no report.
+//     of a lookup with that command's own report (ModelFailed, Summarized,
+//     CallReturned, Reconciled), in bounded time. Aborts of anything else need no
+//     report.
 //  8. A driver that takes a run over from its journal MUST feed Resumed before
 //     anything else, and carry out what that orders and nothing that was
 //     ordered before: what was out elsewhere is lost with its reports, and a
@@ -52,6 +53,24 @@
 //  9. The driver MUST carry out Settle, AskHuman and CloseApproval, and spend
 //     the Approval of a RunTool with its CallStarted, in the transaction of the
 //     event that caused them; people see a question only after that.
+//  10. The driver MUST show a call to its observers only after the commit that
+//     answered it, and report what they say as warnings, in bounded time. An
+//     observer may see a call twice, when a process dies meanwhile.
+//
+// # What goes with a request, and what is made smaller
+//
+// A notice is stored before anything else happens to it (Noticed), goes with a
+// request by its id, and is let go of by the event that lets the reply enter the
+// history: no crash lies between. A request without such a reply, be it failed,
+// faulty, truncated or late, leaves its notices for the next. What is in
+// [State.Notices] at the stop was seen by nobody.
+//
+// A preparation that makes the history smaller says so with the request it
+// prepared (Compacted), and the Commit of that comes before the request. A
+// preparation that fails commits nothing. Summarize is a request with a cost: it
+// is reserved, counted among the requests and settled as one of a turn, but is
+// of no turn and never sent again. There are two of them a turn at most; one
+// whose process died counts, and stays charged.
 //
 // # What becomes of what was cut short
 //
@@ -79,9 +98,11 @@
 // # Reading order
 //
 // state.go names the phases; step.go is the one switch; each sub-machine has
-// its own file: admit.go (a whole reply), recover.go (the request), decide.go
+// its own file: prepare.go (what the next request needs), summarize.go (a
+// summary by the model), notice.go (what goes with a request), admit.go (a whole reply), recover.go (the request), decide.go
 // (calls of a turn, and what comes next), approve.go (what people are asked),
-// effect.go (claims and starts), resume.go (take-overs, and effects in doubt),
+// effect.go (claims and starts), observe.go (who looks at calls that were
+// answered), resume.go (take-overs, and effects in doubt),
 // wait.go (the pause of the deadline), budget.go, verify.go, cancel.go (every
 // way to an early end).
 package kernel

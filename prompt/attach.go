@@ -25,6 +25,6 @@ type AttachRequest struct {
 	Tenant, User string
 	Turn         int
 	// Warn, where set, is told what people should know and the model need not,
-	// such as a memory that was left out.
+	// such as a memory that was left out. Once is enough for each run.
 	Warn func(text string)
 }

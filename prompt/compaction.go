@@ -98,11 +98,8 @@ func (h *History) removed(c *Compaction) ([]kernel.Message, error) {
 
 // whole reports a cut that would part a call from its result.
 func whole(messages []kernel.Message, cut int) error {
-	if cut < len(messages) && messages[cut].Role == kernel.RoleTool {
-		return misfit("that parts a result from its call")
-	}
 	if open := openCalls(messages[:cut]); open > 0 {
-		return misfit("that removes %d calls without results", open)
+		return misfit("that parts %d calls from their results", open)
 	}
 	return nil
 }

@@ -110,6 +110,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.effectsCommand(),
 		a.memoryCommand(),
 		a.sayCommand(),
+		a.noticeCommand(),
 		a.mcpCommand(),
 		a.sessionsCommand(),
 		a.journalCommand(),

@@ -54,6 +54,7 @@ func TestScripts(t *testing.T) {
 			"fill":     fill,
 			"play":     play,
 			"requests": requests,
+			"body":     body,
 			"nowhere":  nowhere,
 			"savehead": saveHead,
 			"saverun":  saveRun,
@@ -146,6 +147,20 @@ func play(ts *testscript.TestScript, _ bool, args []string) {
 func requests(ts *testscript.TestScript, _ bool, args []string) {
 	if got := strconv.Itoa(server(ts).Count()); got != args[0] {
 		ts.Fatalf("%s requests, want %s", got, args[0])
+	}
+}
+
+// body N PATTERN COUNT expects the pattern so often in what the stub server was
+// sent as request N, from 0.
+func body(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	sent := server(ts).Requests()
+	if n >= len(sent) {
+		ts.Fatalf("%d requests", len(sent))
+	}
+	if got := len(regexp.MustCompile(args[1]).FindAll(sent[n].Body, -1)); strconv.Itoa(got) != args[2] {
+		ts.Fatalf("%d times, want %s: %s", got, args[2], sent[n].Body)
 	}
 }
 

@@ -161,7 +161,16 @@ type session struct {
 	sessionLine
 	RunList  []head    `json:"run_list"`
 	Archives []removed `json:"archives"`
+	Notices  []waiting `json:"notices"` // that no model has seen, oldest first
 	Messages []message `json:"messages"`
+}
+
+// waiting is a notice as JSON.
+type waiting struct {
+	ID   string    `json:"id"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
 }
 
 // removed is a compaction as JSON.
@@ -190,9 +199,13 @@ func (a *app) showSession(ctx context.Context, flags journalFlags, id string) er
 	if err != nil {
 		return err
 	}
+	notices, err := reader.Notices(ctx, runs[0].SessionOf())
+	if err != nil {
+		return err
+	}
 	latest := slices.Clone(runs)
 	slices.Reverse(latest)
-	out := session{sessionLine: newSession(latest), RunList: []head{}, Archives: []removed{}, Messages: newMessages(history)}
+	out := session{sessionLine: newSession(latest), RunList: []head{}, Archives: []removed{}, Notices: []waiting{}, Messages: newMessages(history)}
 	now := time.Now()
 	for _, h := range runs {
 		out.RunList = append(out.RunList, newHead(h, now))
@@ -201,6 +214,10 @@ func (a *app) showSession(ctx context.Context, flags journalFlags, id string) er
 		out.Archives = append(out.Archives, removed{
 			ID: r.Archive, Run: r.Run, At: r.At, Removed: r.Removed, Results: r.Spilled, Summary: r.Summary, Before: r.Before, After: r.After,
 		})
+	}
+	for i := range notices {
+		n := &notices[i]
+		out.Notices = append(out.Notices, waiting{ID: n.ID, By: n.By, At: n.At, Text: n.Text})
 	}
 	if flags.json {
 		return writeJSON(a.stdout, out)
@@ -223,6 +240,10 @@ func (s *session) show(d *display, history []kernel.Message) {
 		r := &s.Archives[i]
 		d.printf("archive %s: %s and %s%s, from about %d to %d tokens\n", safeLine(r.ID), counted(int64(r.Removed), "message"), counted(int64(r.Results), "result"),
 			pick(r.Summary != "", ", summary by "+string(r.Summary), ""), r.Before, r.After)
+	}
+	for i := range s.Notices {
+		n := &s.Notices[i]
+		d.printf("notice %s of %s waits: %s\n", safeLine(n.ID), orNobody(n.By), preview(n.Text))
 	}
 	d.printf("\nhistory\n")
 	d.conversation(history)

@@ -175,8 +175,11 @@ func linkOut(err error) error {
 
 // visible replaces what a reader would not see.
 func visible(text string) string {
+	before := rune(0)
 	return strings.Map(func(r rune) rune {
-		if unseen(r) {
+		hidden := unseen(r) || smuggles(before, r)
+		before = r
+		if hidden {
 			return utf8.RuneError
 		}
 		return r

@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package memory_test
 
 import (
@@ -379,19 +381,25 @@ func TestHostileFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"ansi": "\x1b[2Jgone", "null": "a\x00b", "latin": "caf\xe9", "bidi": "\u202Eevil", "tag": "hi\U000E0041\U000E0042", "zero": "a\u200bb", "return": "a\rb", "line": "a\u2028b",
 		"empty": "", "blank": " \n\n", "fence": "---\nauthor: x\n", "long": strings.Repeat("x", memory.MaxText+1), "huge": strings.Repeat("x", 1<<20),
-		"author": "---\nauthor: " + strings.Repeat("x", 300) + "\n---\nhi", "created": "---\ncreated: soon\n---\nhi", "private": "\ue000",
+		"author": "---\nauthor: " + strings.Repeat("x", 300) + "\n---\nhi", "created": "---\ncreated: soon\n---\nhi", "private": "\ue000", "selector": "a\ufe0f\ufe01", "supplement": "a\U000E0100",
 	} {
 		f.write(name+".md", text)
 	}
 	f.write("a\x1b[31m.md", "hi")
+	if e := f.propose(memory.Proposal{Scope: memory.User, Text: "❤\ufe0f 👩\u200d👩 नमस्ते"}); e.Problem != "" { // all of it shows
+		t.Errorf("got %+v", e)
+	}
 	f.write(`q".md`, "hi")
 	f.write(".hidden.md", "hi")
 	f.write("note.txt", "hi")
 	all, err := f.List(t.Context())
-	if err != nil || len(all) != 4+2+16+2 {
+	if err != nil || len(all) != 4+2+18+2+1 {
 		t.Fatalf("%d entries, %v", len(all), err)
 	}
 	for _, e := range all {
+		if e.Scope == memory.User {
+			continue
+		}
 		if e.State != memory.Proposed || e.Problem == "" || e.Text != "" || strings.ContainsRune(e.ID+e.Problem, 0x1b) {
 			t.Errorf("got %+v", e)
 		}

@@ -25,6 +25,7 @@ const (
 	rowsFile    = "rows.jsonl"
 	rowsVersion = 1
 	maxRows     = 16 << 20 // bytes of a file of rows
+	maxCached   = 256      // files of rows whose content is kept in memory
 )
 
 // act is what a row records.
@@ -89,6 +90,9 @@ func (m *Memory) lastRows(s shelf) (map[string]row, error) {
 	last, err := s.fold(b)
 	if err != nil {
 		return nil, err
+	}
+	if len(m.cache) >= maxCached { // of many users: those that ask again are read again
+		clear(m.cache)
 	}
 	m.cache[path] = cached{info, last}
 	return last, nil

@@ -110,12 +110,14 @@ func checkCharacters(text string) error {
 	if !utf8.ValidString(text) {
 		return fmt.Errorf("it is not valid UTF-8")
 	}
-	line := 1
+	line, before := 1, rune(0)
 	for _, r := range text {
 		if r == '\n' {
 			line++
 		}
-		if unseen(r) {
+		hidden := unseen(r) || smuggles(before, r)
+		before = r
+		if hidden {
 			return fmt.Errorf("line %d holds the character U+%04X, which does not show", line, r)
 		}
 	}
@@ -130,6 +132,14 @@ func unseen(r rune) bool {
 		return false
 	}
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) || r == utf8.RuneError
+}
+
+// smuggles reports a variation selector that selects nothing: behind another
+// one, or of the many that no ordinary text has. Whole texts have been hidden in
+// them, which a model reads and a person does not see.
+func smuggles(before, r rune) bool {
+	const supplement = 0xe0100
+	return unicode.Is(unicode.Variation_Selector, r) && (r >= supplement || unicode.Is(unicode.Variation_Selector, before))
 }
 
 // checkWords judges an author or a source: one line.

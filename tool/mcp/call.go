@@ -83,6 +83,9 @@ func (s *server) soon() bool {
 
 // within gives a call its time, which stands still while a person is asked.
 func (s *server) within(ctx context.Context) (context.Context, func()) {
+	if s.source.config.Elicit == nil {
+		return context.WithTimeoutCause(ctx, s.config.Timeout, errOverdue)
+	}
 	own, cancel := context.WithCancelCause(ctx)
 	timer := time.NewTimer(s.config.Timeout)
 	done := make(chan struct{})

@@ -86,22 +86,46 @@ func (s *server) pages(ctx context.Context, session *sdk.ClientSession) (tools [
 	return tools, append(notes, fmt.Sprintf("its list of tools has over %d pages; the rest is left out", maxPages)), nil
 }
 
-// relist lists again what has changed. However many callers there are, one
-// lists; whoever comes while it does waits for it.
+// relist lists again what has changed, and waits for that until ctx ends. However
+// many callers there are, one list is read; it goes on when nobody waits for it any
+// more.
 func (s *server) relist(ctx context.Context) {
-	s.listing.Lock()
-	defer s.listing.Unlock()
-	s.mu.Lock()
-	l := s.link
-	s.mu.Unlock()
-	if l == nil || !s.changed.Load() {
+	done := s.listAgain()
+	if done == nil {
 		return
 	}
-	if err := s.list(ctx, l); err != nil {
-		note := "its tools have changed and could not be listed again, so that they are as they were: " + s.redact(err.Error())
+	select {
+	case <-done:
+	case <-ctx.Done():
+		s.source.publish() // that the list is being read
+	}
+}
+
+// listAgain starts to list again, unless that is under way. nil: there is nothing
+// to list.
+func (s *server) listAgain() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listing != nil || s.link == nil || !s.changed.Load() {
+		return s.listing
+	}
+	l, done := s.link, make(chan struct{})
+	started := s.source.spawn(func() {
+		ctx, cancel := context.WithTimeout(s.source.ctx, s.config.StartTimeout)
+		defer cancel()
+		err := s.list(ctx, l)
 		s.mu.Lock()
-		s.notes = []string{note}
+		s.listing = nil
+		if err != nil {
+			s.notes = []string{"its tools have changed and could not be listed again, so that they are as they were: " + s.redact(err.Error())}
+		}
 		s.mu.Unlock()
 		s.source.publish()
+		close(done)
+	})
+	if !started {
+		return nil
 	}
+	s.listing = done
+	return done
 }

@@ -123,6 +123,7 @@ type Servers struct {
 	work    sync.WaitGroup
 
 	mu       sync.Mutex
+	closed   bool
 	version  int // counts what the servers publish
 	made     int // the version that set and warnings are of
 	set      *tool.Set
@@ -148,14 +149,12 @@ func New(c Config) (*Servers, error) {
 // or the source is closed. It does not wait.
 func (s *Servers) Start() {
 	s.begin.Do(func() {
-		if s.ctx.Err() != nil {
-			close(s.first)
-			return
-		}
 		for _, one := range s.servers {
-			s.work.Go(func() { one.live(s.ctx) })
+			s.spawn(func() { one.live(s.ctx) })
 		}
-		s.work.Go(s.awaitFirst)
+		if !s.spawn(s.awaitFirst) {
+			close(s.first)
+		}
 	})
 }
 
@@ -257,6 +256,16 @@ func distinct(tools []tool.Tool) (kept []tool.Tool, warnings []string) {
 	return kept, warnings
 }
 
+// spawn starts work that Close waits for. Once it was called nothing is started.
+func (s *Servers) spawn(work func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.work.Go(work)
+	}
+	return !s.closed
+}
+
 // publish notes that a server has something new to say.
 func (s *Servers) publish() {
 	s.mu.Lock()
@@ -269,6 +278,9 @@ func (s *Servers) publish() {
 // once.
 func (s *Servers) Close() error {
 	s.cancel()
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	s.begin.Do(func() { close(s.first) })
 	s.work.Wait()
 	return nil

@@ -39,7 +39,6 @@ type server struct {
 	secrets []string      // never in an error
 	settled chan struct{} // closed once it was up, or has failed, for the first time
 	changed atomic.Bool   // it says that its list has changed
-	listing sync.Mutex    // held by who lists again
 	asking  atomic.Int32  // questions that a person is asked
 
 	mu      sync.Mutex
@@ -48,6 +47,7 @@ type server struct {
 	link    *link         // of a server that is ready
 	tools   []*remote     // as they were last listed, those set aside too
 	notes   []string      // about the list
+	listing chan struct{} // closed when the list that is being read again is; nil: none is
 	again   time.Time     // when the next start is due, of one that failed
 	moved   chan struct{} // closed when state changes
 	closing sync.Once
@@ -312,6 +312,9 @@ func (s *server) published() (tools []tool.Tool, warnings []string) {
 	}
 	for _, note := range s.notes {
 		warnings = append(warnings, "mcp server "+s.name+": "+note)
+	}
+	if s.listing != nil {
+		warnings = append(warnings, "mcp server "+s.name+": its tools have changed, and the list is still being read")
 	}
 	return tools, warnings
 }

@@ -90,8 +90,8 @@ func (s *storedContext) context() Context {
 	}
 }
 
-// said is the context with what holds where nothing is said.
-func (c Context) said() Context {
+// Said is the context with what holds where nothing is said.
+func (c Context) Said() Context {
 	c.Notices.Max = cmp.Or(c.Notices.Max, defaultNotices)
 	c.Notices.Chars = cmp.Or(c.Notices.Chars, defaultNoticeChars)
 	c.Summarize = cmp.Or(c.Summarize, Digest)

@@ -36,7 +36,7 @@ func settings(c *Config) map[string]string {
 	s.Policy = nil
 	s.Limits.LastTurn = cmp.Or(s.Limits.LastTurn, kernel.LastTurnRun)
 	s.Unknown = cmp.Or(s.Unknown, kernel.UnknownTell)
-	context := c.Context.said()
+	context := c.Context.Said()
 	s.Context = storeContext(&context)
 	s.Model.Profile = cmp.Or(s.Model.Profile, kernel.Strict)
 	if s.Model.SecretQuery {
