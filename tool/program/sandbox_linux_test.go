@@ -86,7 +86,7 @@ func (b *box) run(argv ...string) report {
 func (b *box) call(argv []string, args ...string) report {
 	b.t.Helper()
 	c := b.config
-	c.Programs = map[string]program.Entry{"main": {Argv: argv}}
+	c.Programs = map[string]program.Entry{"main": {Argv: argv, Timeout: time.Minute}}
 	return b.execute(newTool(b.t, c), args...)
 }
 
@@ -96,7 +96,7 @@ func (b *box) script(text string) report {
 	b.t.Helper()
 	if b.shell == nil {
 		c := b.config
-		c.Programs = map[string]program.Entry{"main": {Argv: []string{"sh", "-c"}}}
+		c.Programs = map[string]program.Entry{"main": {Argv: []string{"sh", "-c"}, Timeout: time.Minute}}
 		b.shell = newTool(b.t, c)
 	}
 	return b.execute(b.shell, text, "sh", b.secret, b.outside)
@@ -444,7 +444,7 @@ func TestSandboxTimeout(t *testing.T) {
 		dir := filepath.Dir(w.path)
 		c := sh(w.stubborn())
 		c.Grace, c.Dir = 50*time.Millisecond, dir
-		c.Programs["main"] = program.Entry{Argv: c.Programs["main"].Argv, Timeout: 2 * time.Second, Sandbox: &program.Sandbox{Require: by}}
+		c.Programs["main"] = program.Entry{Argv: c.Programs["main"].Argv, Timeout: 4 * time.Second, Sandbox: &program.Sandbox{Require: by}}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
