@@ -82,7 +82,7 @@ func (e *entry) enter(ctx context.Context) {
 // says reports whether a tool has anything to say of a single call.
 func says(t tool.Tool) bool {
 	switch t.(type) {
-	case tool.Keyer, tool.Classifier, tool.Pinned:
+	case tool.Keyer, tool.Classifier:
 		return true
 	}
 	return false
@@ -103,8 +103,6 @@ func (e *entry) describe(ctx context.Context) bool {
 func (e *entry) ask(ctx context.Context, t tool.Tool) bool {
 	err := e.x.foreign(ctx, "the tool", e.unasked, func() error {
 		e.effect = e.snap.tools.EffectOf(e.call.Call.Name, []byte(e.call.Call.Arguments))
-		p, pins := t.(tool.Pinned)
-		e.changed = e.changed || pins && p.Changed()
 		return e.x.businessKey(t, e.call, &e.d)
 	})
 	if err != nil {
