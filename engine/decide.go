@@ -22,8 +22,7 @@ func (x *Execution) pureDecision(name string) bool {
 	if snap == nil || x.hooked(name) {
 		return false
 	}
-	switch t, _ := snap.tools.Lookup(name); t.(type) {
-	case tool.Keyer, tool.Classifier, tool.Pinned:
+	if t, _ := snap.tools.Lookup(name); says(t) {
 		return false
 	}
 	if x.agent.Policy == nil {
@@ -43,7 +42,7 @@ type entry struct {
 	first   string // the definition that its tool was first offered with; empty: not known
 	instead Report // nil: nothing that is called can block
 
-	spec    tool.Spec
+	risk    kernel.Risk // of the tool
 	effect  kernel.EffectClass
 	changed bool
 	d       kernel.CallDecided
@@ -51,9 +50,8 @@ type entry struct {
 
 // decide takes a call through the entry.
 func (x *Execution) decide(c kernel.DecideCall) Task {
-	at := entry{x: x, call: c, snap: x.present(), narrow: x.narrow, first: x.definition(c.Call.Name)}
+	e := &entry{x: x, call: c, snap: x.present(), narrow: x.narrow, first: x.definition(c.Call.Name)}
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
-		e := at
 		e.instead = instead
 		e.d = e.answer(kernel.Deny, "")
 		e.enter(ctx)
@@ -70,8 +68,8 @@ func (e *entry) enter(ctx context.Context) {
 		e.invalid(err)
 		return
 	}
-	e.spec, _ = e.snap.tools.Spec(e.call.Call.Name)
-	e.d.Risk = e.spec.Risk
+	spec, _ := e.snap.tools.Spec(e.call.Call.Name)
+	e.risk, e.d.Risk, e.d.Attempts = spec.Risk, spec.Risk, spec.Limits.Attempts
 	if by := narrowed(e.narrow, e.call.Call.Name); by != nil {
 		e.d = e.denied("narrowed by "+by.tool, by.words())
 		return
@@ -81,20 +79,37 @@ func (e *entry) enter(ctx context.Context) {
 	}
 }
 
+// says reports whether a tool has anything to say of a single call.
+func says(t tool.Tool) bool {
+	switch t.(type) {
+	case tool.Keyer, tool.Classifier:
+		return true
+	}
+	return false
+}
+
 // describe asks the tool what it says of this call. It reports whether to go on.
 func (e *entry) describe(ctx context.Context) bool {
+	t, _ := e.snap.tools.Lookup(e.call.Call.Name)
+	e.changed = e.first != "" && e.first != e.snap.tools.Definition(e.call.Call.Name)
+	if !says(t) {
+		e.effect = e.snap.tools.EffectOf(e.call.Call.Name, nil)
+		e.d.Effect = e.effect
+		return true
+	}
+	return e.ask(ctx, t)
+}
+
+func (e *entry) ask(ctx context.Context, t tool.Tool) bool {
 	err := e.x.foreign(ctx, "the tool", e.unasked, func() error {
-		t, _ := e.snap.tools.Lookup(e.call.Call.Name)
 		e.effect = e.snap.tools.EffectOf(e.call.Call.Name, []byte(e.call.Call.Arguments))
-		p, pins := t.(tool.Pinned)
-		e.changed = e.first != "" && e.first != e.snap.tools.Definition(e.call.Call.Name) || pins && p.Changed()
 		return e.x.businessKey(t, e.call, &e.d)
 	})
 	if err != nil {
 		e.invalid(&kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the tool cannot name the effect of this call: " + describe(err)})
 		return false
 	}
-	e.d.Effect, e.d.Attempts = e.effect, e.spec.Limits.Attempts
+	e.d.Effect = e.effect
 	return true
 }
 
@@ -160,7 +175,7 @@ func (e *entry) answer(a kernel.Answer, reason string) kernel.CallDecided {
 // denied is a no of something that stands before the policy.
 func (e *entry) denied(rule, why string) kernel.CallDecided {
 	d := e.answer(kernel.Deny, kernel.Clip(why, maxWords))
-	d.Rule, d.Risk = kernel.Clip(rule, 200), e.spec.Risk
+	d.Rule, d.Risk = kernel.Clip(rule, 200), e.risk
 	return d
 }
 
@@ -178,7 +193,7 @@ func (e *entry) invalid(err error) {
 // request is the call as hooks and the policy see it: their own copy.
 func (e *entry) request() policy.Request {
 	r := e.x.policyRequest(e.call.Call, e.effect)
-	r.Risk, r.Changed = e.spec.Risk, e.changed
+	r.Risk, r.Changed = e.risk, e.changed
 	return r
 }
 

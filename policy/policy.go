@@ -36,7 +36,8 @@ type Request struct {
 	Effect kernel.EffectClass
 	Risk   Risk // the tool's own
 	// Changed says that the tool is not described any more as it was when the run
-	// began, or as it was pinned: what was granted to it was granted to another one.
+	// first offered it: what was granted to it was granted to another one. Where a
+	// policy allows such a call all the same, people are asked.
 	Changed bool
 }
 

@@ -19,8 +19,8 @@ type composer struct {
 	crowded bool     // all runs are of one tenant, and contend
 }
 
-// compose makes the plan of a seed.
-func compose(chance *rand.Rand) *plan {
+// compose makes the plan of a seed; beside decides what goes beside the runs.
+func compose(chance, beside *rand.Rand) *plan {
 	all := profiles()
 	c := &composer{Rand: chance, plan: &plan{
 		profile: all[chance.IntN(len(all))],
@@ -43,6 +43,7 @@ func compose(chance *rand.Rand) *plan {
 	for i := range 1 + chance.IntN(6) {
 		c.plan.runs = append(c.plan.runs, c.run(i))
 	}
+	attend(c.plan, beside)
 	return c.plan
 }
 

@@ -41,7 +41,7 @@ func background() context.Context { return context.Background() }
 func (c *crowd) gather() {
 	for _, r := range c.plan.runs {
 		c.visit(r.begins, "start "+r.id, func(p *process) bool { return c.start(p, r) })
-		for _, w := range r.wishes {
+		for _, w := range slices.Concat(r.wishes, r.notices) {
 			for range 1 + times(w.twice) {
 				c.visit(r.begins+w.after, w.id, func(p *process) bool { return c.wish(p, r, &w) })
 			}
@@ -102,6 +102,9 @@ func (c *crowd) wish(p *process, r *runPlan, w *wish) bool {
 	sig := engine.Signal{ID: w.id, Kind: engine.SignalSay, By: r.user, Text: "and " + w.id}
 	if w.kind == wishCancel {
 		sig = engine.Signal{ID: w.id, Kind: engine.SignalCancel, By: r.user, Reason: "enough"}
+	}
+	if w.kind == wishNotice {
+		sig = engine.Signal{ID: w.id, Kind: engine.SignalNotice, By: r.user, Text: noticeText(w.id)}
 	}
 	err := p.engine.Signal(background(), r.id, sig)
 	if err == nil && !p.dead {

@@ -35,6 +35,8 @@ type defect struct {
 	runs    func(c tool.Call, run func(tool.Call) (tool.Result, error)) (tool.Result, error)
 	looks   func(tool.Found) tool.Found
 	replies func(*model.Reply)
+	sums    func(*model.Reply) // of a summary
+	grumble func(run string)   // an observer found fault
 	decides func(l *law, r policy.Request, decide func() (policy.Decision, error)) (policy.Decision, error)
 	judges  func(verify.Verdict) verify.Verdict
 	stores  func(s *simulation) journal.Reader
@@ -62,7 +64,8 @@ func defectOf(name string) *defect {
 
 func defects() []defect {
 	return slices.Concat(claimDefects(), settleDefects(), voteDefects(), wordDefects(), leaseDefects(), timeDefects(), chainDefects(),
-		toolDefects(), lookupDefects(), modelDefects())
+		toolDefects(), lookupDefects(), modelDefects(),
+		besideDefects())
 }
 
 // passEntry changes an entry on its way.
@@ -136,6 +139,18 @@ func (d *defect) look(f tool.Found) tool.Found {
 func (d *defect) reply(r *model.Reply) {
 	if d.replies != nil {
 		d.replies(r)
+	}
+}
+
+func (d *defect) sum(r *model.Reply) {
+	if d.sums != nil {
+		d.sums(r)
+	}
+}
+
+func (d *defect) grumbled(run string) {
+	if d.grumble != nil {
+		d.grumble(run)
 	}
 }
 

@@ -20,6 +20,9 @@
 // The checks (watch.go and its parts) know the journal's entries, the outside
 // world's own counters and the plan, and hold rules of their own against them:
 // a ledger, approvals and leases are kept a second time, in the most naive way.
+// beside.go adds observers, notices and requests that are too long: the first two
+// change nothing of what a run comes to.
+//
 // reference.go says, without the kernel, what an undisturbed run comes to; where
 // only work was lost that can be done again, a disturbed one must come to the
 // same. A second recovery changes nothing, and a journal on file ends with the

@@ -38,6 +38,9 @@ func (m *mind) Call(ctx context.Context, req *model.Request, _ func(model.Delta)
 	if ctx.Err() != nil { // it was ended before it began
 		return nil, &model.Error{Kind: kernel.FailAborted, Message: "aborted"}
 	}
+	if len(req.Tools) == 0 { // all agents have some
+		return m.summarize(ctx, p, req)
+	}
 	m.tracef(p, "MODEL %s, turn %d, attempt %d", m.run.id, req.Turn, req.Attempt)
 	m.guard(func() { m.watch.modelAsked(p, m.run, req) })
 	place := m.place(req.Messages)
@@ -101,6 +104,9 @@ func (m *mind) place(messages []model.Message) place {
 		case kernel.RoleTool:
 			doubt = doubt || strings.Contains(b.Text, "may have taken") || strings.Contains(b.Text, "no answer")
 		}
+	}
+	if r := m.watch.runs[m.run.id]; at < 0 && r != nil && m.run.tight { // a compaction took it out
+		at, again = r.at, r.again
 	}
 	if at >= 0 && doubt && m.run.steps[at].insists && again < 2 {
 		return place{m.run, m.run.steps[at], again + 1}

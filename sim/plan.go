@@ -45,6 +45,12 @@ type runPlan struct {
 	contends bool // its calls may meet equal ones of others
 	smooth   bool // nothing goes wrong in it of itself
 
+	observed   bool // observers look at its calls
+	grumbles   bool // they find fault at times
+	tight      bool // requests of it are refused as too long
+	summarizes bool // the model itself summarizes it
+	notices    []wish
+
 	calls map[string]*callPlan
 }
 
@@ -138,6 +144,7 @@ type wishKind int
 const (
 	wishCancel wishKind = iota
 	wishSay
+	wishNotice
 )
 
 type wish struct {

@@ -83,6 +83,8 @@ func (p *plan) unforeseen(r *runPlan) string {
 		return "people interfere"
 	case r.limits.Deadline < time.Hour:
 		return "its time may end"
+	case r.tight:
+		return "its requests may be too long"
 	case r.limits.Tokens > 0:
 		return "its tokens may end"
 	}

@@ -106,7 +106,7 @@ func (s *Simulator) Run(seed uint64, o Options) Result {
 	q := s.rig.queue
 	*q = queue{chance: stream(1), idle: q.idle}
 	sim := &simulation{
-		rig: s.rig, seed: seed, opts: o, queue: q, plan: compose(stream(2)), chance: stream(3),
+		rig: s.rig, seed: seed, opts: o, queue: q, plan: compose(stream(2), stream(5)), chance: stream(3),
 		base: o.Journal, agents: [2]map[string]*engine.Agent{{}, {}}, defect: defectOf(o.Defect), seen: map[string]int{},
 	}
 	if sim.base == nil {

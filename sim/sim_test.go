@@ -95,8 +95,11 @@ claim refused: unknown
 claim refused: window
 claimed again
 clock jump
+compaction by digest
+compaction by model
 compared, exactly: false
 compared, exactly: true
+context_over
 crash after acquire
 crash after append
 crash after decide
@@ -109,6 +112,8 @@ crash before read
 crash in a lookup
 crash in a tool, before its effect
 crash in a tool, behind its effect
+crash while a summary was written
+crash while an observer looked
 crash while policy was asked
 crash while the model was asked
 crash while the verifier was asked
@@ -121,6 +126,10 @@ leave
 lookup absent
 lookup present
 lookup unknown
+notice read
+noticed
+observed
+observer looked
 resolved landed
 resolved no_effect
 resolved still_unknown
@@ -128,6 +137,7 @@ run of an old session
 started under another class
 stop answered
 stop cancelled
+stop context_error
 stop deadline
 stop fatal_error
 stop host_error
@@ -139,11 +149,15 @@ stop token_limit
 stop tool_limit
 stop turn_limit
 stop verified_success
+summary failed
+summary whole
 taken over acting
 taken over backing_off
 taken over draining
+taken over observing
 taken over preparing
 taken over requesting
+taken over summarizing
 taken over verifying
 timer approval
 timer deadline

@@ -117,6 +117,10 @@ func (p *process) agent(run string) *engine.Agent {
 		Model: &mind{s, r}, Instructions: "Do what you are told.", Tools: s.rig.tools[p.tools], Policy: &law{s, r, map[string]policy.Decision{}},
 		Unknown: r.unknown, Limits: r.limits, Retry: r.retry, Continue: r.goOn,
 	}
+	a.Context = engine.Context{Summarize: r.summarizes, Notices: engine.NoticeLimits{Max: journal.MaxNotices}}
+	if r.observed {
+		a.Hooks.After = []policy.AfterHook{{Name: "observer", Tool: "*", Timeout: policy.MaxHookTimeout, Hook: &observer{s, r}}}
+	}
 	if r.verify != kernel.VerifyNever {
 		a.Verifier, a.VerifyEachTurn = &judge{s, r}, r.verify == kernel.VerifyEachTurn
 	}

@@ -20,6 +20,9 @@ type watch struct {
 	questions map[string]*question
 	asked     []string        // their ids, in order
 	findings  map[string]bool // ids of resolutions
+	shown     map[string]bool // notices that a model was shown
+	read      map[string]bool // and those whose request was answered
+	looked    map[string]bool // calls that an observer was shown, by run and call
 	records   int
 	compared  int
 	stepsBack bool // the clock was set back: who is late cannot know it
@@ -51,6 +54,7 @@ type shadow struct {
 	classes   map[string]kernel.EffectClass // of calls, as they were first decided on
 	decided   map[string]*verdict
 	account   account
+	beside
 }
 
 // verdict is the standing of a call with policy and with people.
@@ -64,7 +68,8 @@ type verdict struct {
 }
 
 func newWatch(s *simulation) *watch {
-	return &watch{simulation: s, runs: map[string]*shadow{}, ledger: map[string]*row{}, questions: map[string]*question{}, findings: map[string]bool{}}
+	return &watch{simulation: s, runs: map[string]*shadow{}, ledger: map[string]*row{}, questions: map[string]*question{}, findings: map[string]bool{},
+		shown: map[string]bool{}, read: map[string]bool{}, looked: map[string]bool{}}
 }
 
 // disturbed takes note that runs of a process met a fault.
@@ -106,6 +111,7 @@ func (w *watch) appended(p *process, e *journal.Entry, begun time.Time, err erro
 	for i := range e.Records {
 		w.takeRecord(p, r, e, i, begun)
 	}
+	w.checkNotices(r)
 	w.checkHead(r, e)
 	r.head = e.Head
 }

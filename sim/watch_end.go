@@ -51,6 +51,8 @@ func (w *watch) reread(r *shadow) {
 func (w *watch) checkWish(h heard) {
 	r := w.runs[h.run.id]
 	switch {
+	case h.wish.kind == wishNotice:
+		w.checkKept(h)
 	case h.wish.kind == wishCancel && r.head.State != journal.Stopped:
 		w.failf("signals", "%s was cancelled, and is %s", h.run.id, r.head.State)
 	case h.wish.kind == wishSay && !r.signals[h.wish.id] && !w.excused(r):

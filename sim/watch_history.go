@@ -18,6 +18,9 @@ func (w *watch) modelAsked(p *process, plan *runPlan, req *model.Request) {
 		w.failf("records", "the model is asked for %s, which is not recorded", plan.id)
 		return
 	}
+	if r.lease.Owner == p.name {
+		w.checkShown(r, req)
+	}
 	messages := make([]kernel.Message, len(req.Messages))
 	for i := range req.Messages {
 		messages[i] = *req.Messages[i].Message
@@ -53,6 +56,9 @@ func (w *watch) checkRequest(r *shadow, req *model.Request, messages []kernel.Me
 	s := &r.replay.State
 	if s.Phase != kernel.PhaseRequesting || s.Turn != req.Turn || s.Attempt != req.Attempt {
 		w.failf("records", "%s asks the model for turn %d, attempt %d; it is %s at turn %d, attempt %d", r.plan.id, req.Turn, req.Attempt, s.Phase, s.Turn, s.Attempt)
+	}
+	if len(s.Attached) > 0 && len(messages) > 0 {
+		messages = messages[:len(messages)-1] // checkShown looks at it
 	}
 	if want := w.history(r); !slices.EqualFunc(want, messages, sameMessage) {
 		w.failf("I2", "%s sends a history of %d messages that is not the recorded one of %d", r.plan.id, len(messages), len(want))
@@ -143,16 +149,20 @@ type account struct {
 
 // take takes an event into account, between the states before and behind it.
 func (a *account) take(event kernel.Event, before, after *kernel.State) {
-	asking := before.Awaiting != 0 && (before.Phase == kernel.PhaseRequesting || before.Phase == kernel.PhaseDraining)
+	asking := before.Awaiting != 0 && (before.Phase == kernel.PhaseRequesting || before.Phase == kernel.PhaseSummarizing || before.Phase == kernel.PhaseDraining)
 	switch e := event.(type) {
 	case kernel.ModelReplied:
 		a.reply(e.Reply.Usage, asking && before.Awaiting == e.Cmd, e.Cmd)
 	case kernel.ModelFailed:
 		if asking && before.Awaiting == e.Cmd {
-			if e.Failure.Kind != kernel.FailConnection && e.Failure.Kind != kernel.FailStatus && e.Failure.Kind != kernel.FailRequest || e.Failure.Usage != nil {
-				a.hold(e.Cmd)
-			}
-			a.out = 0
+			a.failed(e.Cmd, &e.Failure)
+		}
+	case kernel.Summarized:
+		switch expected := asking && before.Awaiting == e.Cmd; {
+		case e.Failure == nil:
+			a.reply(e.Usage, expected, e.Cmd)
+		case expected:
+			a.failed(e.Cmd, e.Failure)
 		}
 	case kernel.Resumed, kernel.HostFailed:
 		if asking {
@@ -163,6 +173,18 @@ func (a *account) take(event kernel.Event, before, after *kernel.State) {
 	if after.Phase == kernel.PhaseRequesting && after.Awaiting != before.Awaiting {
 		a.out = after.InputTokens + int64(after.MaxTokens)
 	}
+	if over, ok := event.(kernel.ContextOver); ok && after.Phase == kernel.PhaseSummarizing {
+		a.out = over.InputTokens + int64(after.Spec.SummaryTokens)
+	}
+}
+
+// failed takes a request that brought no reply: what never began costs nothing.
+func (a *account) failed(cmd kernel.Seq, f *kernel.Failure) {
+	free := f.Kind == kernel.FailConnection || f.Kind == kernel.FailStatus || f.Kind == kernel.FailRequest || f.Kind == kernel.FailContext
+	if !free || f.Usage != nil {
+		a.hold(cmd)
+	}
+	a.out = 0
 }
 
 // reply takes the usage of a reply: of the request that is out, or of one that

@@ -25,7 +25,7 @@ func (w *watch) takeRecord(p *process, r *shadow, e *journal.Entry, i int, begun
 		return
 	}
 	r.hash = journal.Link(r.hash, r.plan.id, rec)
-	before := r.replay.State
+	before, said := r.replay.State, r.replay.History.Messages()
 	event, content, err := r.replay.Next(rec)
 	if err != nil {
 		w.failf("replay", "%s: record %d (%s) cannot follow: %v", r.plan.id, rec.Seq, rec.Kind, err)
@@ -36,6 +36,7 @@ func (w *watch) takeRecord(p *process, r *shadow, e *journal.Entry, i int, begun
 	}
 	r.account.take(event, &before, &r.replay.State)
 	r.uncertain = r.uncertain || lost(event, &before)
+	w.takeBeside(r, event, &before, len(said))
 	w.takeEvent(r, e, event, content, rec.Seq, begun, &before)
 }
 

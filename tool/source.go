@@ -28,14 +28,6 @@ type Narrower interface {
 	Narrows(data json.RawMessage) (tools []string, narrows bool)
 }
 
-// Pinned is what a tool implements whose definition somebody has seen and
-// allowed. It is pure.
-type Pinned interface {
-	// Changed reports that the definition is not that one any more: what allows
-	// the tool without asking anybody counts for it no more.
-	Changed() bool
-}
-
 // Narrower returns the tool of that name, if it is one that narrows.
 func (s *Set) Narrower(name string) Narrower {
 	m := s.member(name)

@@ -135,29 +135,6 @@ func TestChangedToolsAreAskedAbout(t *testing.T) {
 	}
 }
 
-// pinned is a tool that says whether it is as somebody allowed it.
-type pinned struct {
-	probe
-	changed bool
-}
-
-func (p pinned) Changed() bool { return p.changed }
-
-func TestPinnedTools(t *testing.T) {
-	var ran counter
-	for _, changed := range []bool{false, true} {
-		a := &engine.Agent{
-			Model: &script{steps: []step{calls(call("c1", "look", `{}`)), says("done")}},
-			Tools: tools(t, pinned{ran.tool("look").(probe), changed}), Policy: allowAll{},
-		}
-		e := open(t, memory.New())
-		r, err := e.Run(t.Context(), engine.Start{Agent: a, Question: "q"})
-		if err != nil || (r.Outcome == nil) != changed {
-			t.Errorf("changed %v: %+v, %v", changed, r, err)
-		}
-	}
-}
-
 // After a take-over the calls of the turn are those of a new snapshot: one whose
 // tool is gone is answered, and not run.
 func TestSourcesAfterATakeOver(t *testing.T) {

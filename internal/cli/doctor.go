@@ -93,6 +93,7 @@ func (a *app) examine(ctx context.Context, flags journalFlags) []check {
 	checks = append(checks, checkPrograms(c)...)
 	checks = append(checks, checkPolicy(ctx, c)...)
 	checks = append(checks, checkLimits(c)...)
+	checks = append(checks, checkContext(c))
 	checks = append(checks, checkMemory(ctx, c)...)
 	path := flags.db
 	if path == "" {

@@ -56,6 +56,8 @@ func (r *remote) reach(ctx context.Context) (*link, error) {
 		known := slices.ContainsFunc(s.tools, func(t *remote) bool { return t.original == r.original && t.hash == r.hash && t.aside == "" })
 		s.mu.Unlock()
 		switch {
+		case state == Ready && l.dead():
+			// The state follows at once.
 		case state == Ready && !known:
 			return nil, unsent(kernel.CodeUnknownTool, "the server "+s.name+" no longer has this tool, or has changed it")
 		case state == Ready:
@@ -70,6 +72,24 @@ func (r *remote) reach(ctx context.Context) (*link, error) {
 		case <-ctx.Done():
 			return nil, unsent(tool.CodeTimeout, "the server "+s.name+" was not up in time")
 		}
+	}
+}
+
+// dead reports whether nothing can be sent over the link any more, as far as is
+// known.
+func (l *link) dead() bool {
+	if l.child != nil {
+		select {
+		case <-l.child.proc.Done():
+			return true
+		default:
+		}
+	}
+	select {
+	case <-l.over:
+		return true
+	default:
+		return l.broken.Load()
 	}
 }
 
@@ -123,6 +143,7 @@ func (r *remote) failed(ctx context.Context, l *link, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx) // the border knows what became of the run
 	}
+	l.broken.Store(l.child != nil) // over HTTP one call may fail alone
 	why := l.explain(context.Background(), err, "the connection has failed")
 	return &tool.Error{Message: unconfirmed + "the server " + s.name + ": " + why.Error(), Err: err}
 }

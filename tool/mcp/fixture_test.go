@@ -191,7 +191,7 @@ func (f *fixture) list(cursor string) map[string]any {
 		return page(nil, again, toolOf("added", texts()))
 	}
 	return page(nil, toolOf("echo", texts("text")), toolOf("environment", texts()), toolOf("die", texts()), toolOf("hang", texts()),
-		toolOf("answer", texts("as")), toolOf("change", texts()), toolOf("ask", texts()), toolOf("child", texts()))
+		toolOf("answer", texts("as")), toolOf("change", texts()), toolOf("ask", texts()), toolOf("child", texts()), toolOf("pid", texts()))
 }
 
 func hinted(name string, hints map[string]any) map[string]any {
@@ -210,6 +210,8 @@ func (f *fixture) call(m message) {
 	case "die":
 		fmt.Fprintln(os.Stderr, "panic: out of cheese")
 		os.Exit(3)
+	case "pid":
+		say(block(strconv.Itoa(os.Getpid())))
 	case "hang":
 	case "change":
 		f.mu.Lock()

@@ -24,6 +24,13 @@ import (
 // webServer is a real server over HTTP, which lets in whom allow says.
 func webServer(t *testing.T, allow func(w http.ResponseWriter, r *http.Request) bool) *httptest.Server {
 	t.Helper()
+	web, _ := changingServer(t, allow)
+	return web
+}
+
+// changingServer is one whose tools may change.
+func changingServer(t *testing.T, allow func(w http.ResponseWriter, r *http.Request) bool) (*httptest.Server, *sdk.Server) {
+	t.Helper()
 	server := sdk.NewServer(&sdk.Implementation{Name: "web", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "greet", Description: "greets"}, func(_ context.Context, _ *sdk.CallToolRequest, in struct {
 		Name string `json:"name"`
@@ -43,7 +50,24 @@ func webServer(t *testing.T, allow func(w http.ResponseWriter, r *http.Request) 
 		web.CloseClientConnections()
 		web.Close()
 	})
-	return web
+	return web, server
+}
+
+// Report A39, over HTTP and in the protocol's latest revision: a tool that was
+// added is there once the server has said so.
+func TestWebServerChanges(t *testing.T) {
+	web, server := changingServer(t, func(http.ResponseWriter, *http.Request) bool { return true })
+	source := open(t, mcp.Config{Servers: map[string]mcp.Server{"web": {URL: web.URL}}})
+	if set, warnings := source.Snapshot(t.Context()); len(set.Names()) != 1 || len(warnings) > 0 {
+		t.Fatalf("%q %q", set.Names(), warnings)
+	}
+	sdk.AddTool(server, &sdk.Tool{Name: "more", Description: "is new"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return nil, nil, nil
+	})
+	eventually(t, func() bool {
+		set, _ := source.Snapshot(t.Context())
+		return slices.Contains(set.Names(), "mcp__web__more")
+	})
 }
 
 // A header's value comes from the environment, reaches the server, and is in no

@@ -520,6 +520,33 @@ func zombie(pid int) bool {
 	return err == nil && strings.Contains(string(raw), ") Z ")
 }
 
+// A server that is killed says so in its calls, is started again, and is sent
+// nothing twice.
+func TestKilledServer(t *testing.T) {
+	fixture, log := fixtureServer(t, "plain")
+	source := open(t, mcp.Config{Servers: map[string]mcp.Server{"docs": fixture}, Backoff: time.Millisecond})
+	set, _ := source.Snapshot(t.Context())
+	var pid int
+	if err := json.Unmarshal([]byte(mustCall(t, set, "mcp__docs__pid", `{}`).Text), &pid); err != nil {
+		t.Fatal(err)
+	}
+	pending := make(chan tool.Outcome)
+	go func() {
+		o, _ := call(context.WithoutCancel(t.Context()), t, set, "mcp__docs__hang", `{}`)
+		pending <- o
+	}()
+	eventually(t, func() bool { return lines(t, log, "call hang") == 1 })
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if o := <-pending; o.Facts.Disposition != kernel.InDoubt || !strings.Contains(o.Text, "ended by a signal: killed") {
+		t.Errorf("%+v", o)
+	}
+	if o := mustCall(t, set, "mcp__docs__echo", `{"text":"again"}`); o.Text != "echo again" || lines(t, log, "call hang") != 1 {
+		t.Errorf("%q", o.Text)
+	}
+}
+
 // Errors hold no value of a configured variable.
 func TestErrorsHoldNoSecrets(t *testing.T) {
 	s, _ := fixtureServer(t, "plain")

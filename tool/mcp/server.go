@@ -48,7 +48,7 @@ type server struct {
 	tools   []*remote     // as they were last listed, those set aside too
 	notes   []string      // about the list
 	listing chan struct{} // closed when the list that is being read again is; nil: none is
-	again   time.Time     // when the next start is due, of one that failed
+	again   time.Time     // when the next start is due, of one that failed; zero: never
 	moved   chan struct{} // closed when state changes
 	closing sync.Once
 }
@@ -103,6 +103,7 @@ func (s *server) live(ctx context.Context) {
 			failures = 0
 		}
 		if failures++; failures > MaxRestarts {
+			s.due(time.Time{})
 			s.become(Failed, err.Error()+"; it was started "+strconv.Itoa(failures)+" times and is given up", nil)
 			<-ctx.Done()
 			return
@@ -114,9 +115,7 @@ func (s *server) live(ctx context.Context) {
 // pause waits before the next start.
 func (s *server) pause(ctx context.Context, failures int, err error) {
 	wait := min(s.source.config.Backoff<<(failures-1), maxBackoff)
-	s.mu.Lock()
-	s.again = time.Now().Add(wait)
-	s.mu.Unlock()
+	s.due(time.Now().Add(wait))
 	s.become(Failed, err.Error(), nil)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -126,6 +125,13 @@ func (s *server) pause(ctx context.Context, failures int, err error) {
 	}
 }
 
+// due notes when the next start is due. Zero: never.
+func (s *server) due(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.again = at
+}
+
 // serve is the time that the server is up. It returns why that is over.
 func (s *server) serve(ctx context.Context, l *link) error {
 	s.become(Ready, "", l)
@@ -133,6 +139,7 @@ func (s *server) serve(ctx context.Context, l *link) error {
 	case <-l.over:
 	case <-ctx.Done():
 	}
+	s.due(time.Now()) // or soon after, once it is known how it has ended
 	s.become(Failed, "it has ended", nil)
 	return l.end()
 }
@@ -159,6 +166,7 @@ type link struct {
 	child   *child        // nil: over HTTP
 	client  *http.Client  // nil: a child
 	over    chan struct{} // closed once the connection has ended
+	broken  atomic.Bool   // a call has failed on it, so that it is about to end
 }
 
 // start connects to the server and lists its tools.
