@@ -70,7 +70,7 @@ func (w *watch) against(run *runPlan, plan *callPlan, c *journal.Claim, rows fun
 			unknown = unknown || equal
 			blocked = blocked || t.exclusive
 		case journal.EffectRunning:
-			busy = busy || equal && !(r.class == kernel.Idempotent && c.Class == kernel.Idempotent && t.window == 0)
+			busy = busy || equal && !overlaps(r.class, c.Class, t.window)
 		case journal.EffectLanded:
 			window = window || equal && t.window > 0 && c.At.Before(r.settled.Add(t.window))
 		case journal.EffectNone:
@@ -87,6 +87,11 @@ func (w *watch) against(run *runPlan, plan *callPlan, c *journal.Claim, rows fun
 		return kernel.ClaimWindow
 	}
 	return ""
+}
+
+// overlaps reports whether two equal requests may be under way at once.
+func overlaps(a, b kernel.EffectClass, window time.Duration) bool {
+	return a == kernel.Idempotent && b == kernel.Idempotent && window == 0
 }
 
 // after returns the rows as they stand behind settlements that are not stored.
