@@ -15,7 +15,7 @@ func TestSummaryOfARunThatIsObserved(t *testing.T) {
 	at := kernel.Time(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
 	var s kernel.State
 	head := journal.Head{Run: "r"}
-	is := func(want journal.EffectState, waitingFor string, events ...kernel.Event) {
+	is := func(want journal.State, waitingFor string, events ...kernel.Event) {
 		t.Helper()
 		for _, e := range events {
 			next, _, err := kernel.Step(s, e)
