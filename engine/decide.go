@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -44,6 +45,7 @@ type entry struct {
 
 	risk    kernel.Risk // of the tool
 	effect  kernel.EffectClass
+	argv    []string
 	changed bool
 	d       kernel.CallDecided
 }
@@ -82,7 +84,7 @@ func (e *entry) enter(ctx context.Context) {
 // says reports whether a tool has anything to say of a single call.
 func says(t tool.Tool) bool {
 	switch t.(type) {
-	case tool.Keyer, tool.Classifier:
+	case tool.Keyer, tool.Classifier, tool.Commander:
 		return true
 	}
 	return false
@@ -103,6 +105,7 @@ func (e *entry) describe(ctx context.Context) bool {
 func (e *entry) ask(ctx context.Context, t tool.Tool) bool {
 	err := e.x.foreign(ctx, "the tool", e.unasked, func() error {
 		e.effect = e.snap.tools.EffectOf(e.call.Call.Name, []byte(e.call.Call.Arguments))
+		e.argv = e.snap.tools.Argv(e.call.Call.Name, []byte(e.call.Call.Arguments))
 		return e.x.businessKey(t, e.call, &e.d)
 	})
 	if err != nil {
@@ -193,7 +196,7 @@ func (e *entry) invalid(err error) {
 // request is the call as hooks and the policy see it: their own copy.
 func (e *entry) request() policy.Request {
 	r := e.x.policyRequest(e.call.Call, e.effect)
-	r.Risk, r.Changed = e.risk, e.changed
+	r.Risk, r.Changed, r.Argv = e.risk, e.changed, slices.Clone(e.argv)
 	return r
 }
 

@@ -116,6 +116,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.journalCommand(),
 		a.dbCommand(),
 		a.deskCommand(),
+		a.policyCommand(),
 		a.selfcheckCommand(),
 		a.doctorCommand(),
 		a.versionCommand(),

@@ -35,6 +35,7 @@ func TestDocumentedCommandLine(t *testing.T) {
 	walk((&app{stdout: &output{}}).rootCommand())
 	for _, v := range []any{report{}, tokens{}, record{}, trace{}, event{}, message{}, kernel.Call{}, head{}, waits{}, check{}, build{},
 		approval{}, approvers{}, vote{}, effect{}, resolution{}, delivered{}, sessionLine{}, session{}, removed{}, waiting{}, archived{}, left{}, worked{}, verified{}, flaw{}, checkedFile{}, remembered{},
+		explained{}, ruleLook{}, tested{}, policyMiss{}, rechecked{}, policyDifference{}, suggested{}, pastMatch{},
 		deskReport{}, deskEntry{}, deskTicket{}, deskDraft{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {

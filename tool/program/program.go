@@ -272,6 +272,15 @@ func (p *programs) Effect(args json.RawMessage) kernel.EffectClass {
 	return p.config.Programs[in.Program].Effect // unknown: empty, which counts as once
 }
 
+// Argv returns the command line of the program that args name.
+func (p *programs) Argv(args json.RawMessage) []string {
+	var in arguments
+	if json.Unmarshal(args, &in) != nil {
+		return nil
+	}
+	return slices.Concat(p.config.Programs[in.Program].Argv, in.Args)
+}
+
 func (p *programs) run(ctx context.Context, _ tool.Call, in arguments) (tool.Result, error) {
 	entry, ok := p.config.Programs[in.Program]
 	switch {

@@ -64,8 +64,11 @@ type Config struct {
 	// PolicyPlaces are the files and lines of the rules, for people. It is not kept
 	// with a run.
 	PolicyPlaces []string
-	Limits       kernel.Limits
-	Retry        kernel.Retry
+	// PolicyDir is the folder that more rules are in, absolute, whether or not it is
+	// there. It is not kept with a run, which has the rules themselves.
+	PolicyDir string
+	Limits    kernel.Limits
+	Retry     kernel.Retry
 	// RequestTimeout bounds one request to the model.
 	RequestTimeout time.Duration
 	Verify         *Verify // nil: answers stay unchecked

@@ -100,6 +100,7 @@ func TestReadEveryKey(t *testing.T) {
 		Memory:         &config.Memory{Project: filepath.Join(dir, "notes"), User: "/srv/memory", State: "/srv/memory"},
 		Unknown:        kernel.UnknownWait,
 	}
+	want.PolicyDir = filepath.Join(dir, "policy")
 	for line := 11; line <= 15; line++ {
 		want.PolicyPlaces = append(want.PolicyPlaces, fmt.Sprintf("%s:%d", got.File, line))
 	}

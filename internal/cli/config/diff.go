@@ -126,13 +126,13 @@ func diffRules(old, now []string) (lines []string) {
 func ruleTexts(rules []policy.Rule) []string {
 	texts := make([]string, len(rules))
 	for i := range rules {
-		texts[i] = ruleText(rules[i].WithDefaults())
+		texts[i] = RuleText(rules[i].WithDefaults())
 	}
 	return texts
 }
 
-// ruleText writes a rule as the file does.
-func ruleText(r policy.Rule) string {
+// RuleText writes a rule as the file does.
+func RuleText(r policy.Rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{%s: %s", r.Answer, r.Tool)
 	if r.When != "" {

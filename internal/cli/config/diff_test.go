@@ -113,6 +113,7 @@ func TestDiffSeesEveryField(t *testing.T) {
 		"Dir",  // shows in file and workspace
 		"Kept", // says where the configuration comes from, not what it is
 		"Model.SecretQuery",
+		"PolicyDir", // its rules are what counts
 	}
 	var paths []string
 	leaves(reflect.ValueOf(full(t)).Elem(), "", func(path string, _ reflect.Value) { paths = append(paths, path) })

@@ -54,6 +54,7 @@ func (c *Config) readPolicyDir(doc *document, known []string) error {
 		}
 		path = c.resolve(name)
 	}
+	c.PolicyDir = path
 	entries, err := os.ReadDir(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named:

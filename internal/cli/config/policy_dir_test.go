@@ -61,7 +61,7 @@ func TestPolicyDirRefuses(t *testing.T) {
 	}{
 		"a folder that is not there": {map[string]string{"holdfast.yaml": "policy_dir: rules\n"}, "rules"},
 		"a mapping":                  {map[string]string{"holdfast.yaml": "", "policy/a.yaml": "{allow: multiply}"}, "a.yaml:1"},
-		"an unknown tool":            {map[string]string{"holdfast.yaml": "{}", "policy/a.yaml": "\n- {allow: mutliply}"}, "a.yaml:2"},
+		"an unknown tool":            {map[string]string{"holdfast.yaml": "{}", "policy/a.yaml": "\n- {allow: multipl}"}, "a.yaml:2"},
 		"a condition that is none":   {map[string]string{"holdfast.yaml": "{}", "policy/a.yaml": "- {allow: multiply, when: 'args.'}"}, "a.yaml:1: policy rule 1: the condition is not one"},
 		"an empty condition":         {map[string]string{"holdfast.yaml": "policy: [{allow: multiply, when: ''}]"}, "is empty"},
 		"a risk":                     {map[string]string{"holdfast.yaml": "policy: [{allow: multiply, risk: grave}]"}, "grave"},
