@@ -152,3 +152,66 @@ func TestModelSummarizesOnTheWire(t *testing.T) {
 		}
 	})
 }
+
+// told attaches the same to every request.
+type told struct{}
+
+func (told) Attach(context.Context, prompt.AttachRequest) ([]prompt.Attachment, error) {
+	return []prompt.Attachment{{Kind: "memory", ID: "house.md", Text: "The door is blue."}}, nil
+}
+
+// Cases 42 and 43, rows 71, 72, 75 and 78, I9, on every wire: what is attached
+// stands before the question in each request, a notice behind the results in the
+// requests until it was seen, and neither in the history; a request that fails
+// leaves the notice for the next.
+func TestAttachmentsOnTheWire(t *testing.T) {
+	onEveryWire(t, func(t *testing.T, w wire) {
+		srv := serve(t)
+		rt, err := holdfast.Open(t.Context(), holdfast.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = rt.Close() }()
+		steps := append(append(reading(1)[:1], stub.Status(529)), reading(2)[1:]...)
+		next := 0
+		srv.Respond(func(*stub.Request) stub.Step {
+			if next++; next == 1 { // comes while the first request is out
+				if err := rt.Signal(t.Context(), "run_1", holdfast.Signal{ID: "n1", Kind: holdfast.SignalNotice, Text: "The bell rang."}); err != nil {
+					t.Error(err)
+				}
+			}
+			return steps[next-1]
+		})
+		a := reader(t, w, srv)
+		a.Attach = []prompt.Attacher{told{}}
+		if _, err := rt.Start(t.Context(), holdfast.Start{Agent: a, Run: "run_1", Session: "s", Question: "Read two."}); err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range rt.Watch(t.Context(), "run_1", 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		run, err := rt.Get(t.Context(), "run_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopped(t, run, kernel.StopAnswered)
+		rang := []int{0, 1, 1, 0}
+		for i, r := range accepted(t, srv, 4) {
+			body := string(r.Body)
+			door, question, page, bell := strings.Index(body, "The door is blue."), strings.Index(body, "Read two."), strings.LastIndex(body, "line"), strings.Index(body, "The bell rang.")
+			if strings.Count(body, "The door is blue.") != 1 || door > question {
+				t.Errorf("request %d: attached at %d, the question at %d", i, door, question)
+			}
+			if strings.Count(body, "The bell rang.") != rang[i] || rang[i] == 1 && bell < page {
+				t.Errorf("request %d: the notice is at %d, the last result at %d", i, bell, page)
+			}
+		}
+		for i := range run.History {
+			if text := prompt.Text(&run.History[i]); strings.Contains(text, "door") || strings.Contains(text, "bell") {
+				t.Errorf("the history holds %q", text)
+			}
+		}
+	})
+}
