@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -30,12 +31,25 @@ func (x *Execution) AsksHere(c *kernel.AskHuman) bool {
 		(len(rule.From) == 0 || slices.Contains(rule.From, x.start.User))
 }
 
+// rate keeps the risk of a call that people are asked about.
+func (x *Execution) rate(d *kernel.CallDecided) {
+	if d.Answer != kernel.Ask || d.Risk == "" {
+		return
+	}
+	if x.rated == nil {
+		x.rated = map[string]kernel.Risk{}
+	}
+	x.rated[d.Call] = d.Risk
+}
+
 // Ask shows a question to the agent's approver and returns its vote. Without
 // one the question stays open: nobody could be asked, or ctx ended first.
 func (x *Execution) Ask(ctx context.Context, c *kernel.AskHuman, lost func()) (vote journal.Vote, decided bool) {
 	stored := x.Approval(c, x.at()) // its hash is not over when it was asked
+	request := x.policyRequest(c.Call, c.Effect)
+	request.Risk = cmp.Or(x.rated[c.Call.ID], request.Risk)
 	a := policy.Approval{
-		Request: x.policyRequest(c.Call, c.Effect),
+		Request: request,
 		Reason:  c.Reason, Digest: c.Digest,
 		ID: stored.ID, Hash: stored.Hash, Expires: stored.Expires, Approvers: c.Approvers,
 	}

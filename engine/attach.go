@@ -185,6 +185,8 @@ func (x *Execution) followed(e kernel.Event, c Content) {
 		x.lay(e, c.Prepared)
 	case kernel.ModelReplied:
 		x.sheet.learn(e.Reply.Usage)
+	case kernel.CallDecided:
+		x.rate(&e)
 	}
 }
 

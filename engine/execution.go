@@ -28,6 +28,8 @@ type Execution struct {
 	sources *sources  // nil: it has no other tools
 	snap    *snapshot // of the request that was prepared last; nil: none was
 
+	rated map[string]kernel.Risk // of the calls that people are asked about, as the policy says
+
 	sheet sheet
 	fault *kernel.Error
 }

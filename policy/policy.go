@@ -66,6 +66,7 @@ type Approver interface {
 
 // Approval is what a person is asked about.
 type Approval struct {
+	// Request has the risk as the rule sees it.
 	Request
 	Reason string
 	Digest string // of tool and exact arguments

@@ -130,8 +130,12 @@ func (a *app) showApproval(ctx context.Context, flags journalFlags, id string) e
 	if flags.json {
 		return writeJSON(a.stdout, newApproval(&p))
 	}
+	risk, err := rating(ctx, reader, &p)
+	if err != nil {
+		return err
+	}
 	d := newDisplay(a.stdout)
-	d.printf("%s", describeApproval(&p, time.Now()))
+	d.printf("%s%s", describeApproval(&p, time.Now()), risk)
 	if p.State == journal.ApprovalOpen {
 		d.decide(&p, flags.again(), time.Now())
 	}

@@ -67,7 +67,7 @@ func (a *app) vote(ctx context.Context, flags journalFlags, v journal.Vote) erro
 		return err
 	}
 	if v.Approve && v.Hash == "" && p.State == journal.ApprovalOpen {
-		allowed, err := a.confirm(ctx, &p)
+		allowed, err := a.confirm(ctx, j, &p)
 		if err != nil {
 			return err
 		}
@@ -99,14 +99,18 @@ func (a *app) vote(ctx context.Context, flags journalFlags, v journal.Vote) erro
 
 // confirm shows what would run and waits for the line yes, where a person sits
 // at a terminal. Elsewhere the command line was the decision.
-func (a *app) confirm(ctx context.Context, p *journal.Approval) (bool, error) {
+func (a *app) confirm(ctx context.Context, j journal.Reader, p *journal.Approval) (bool, error) {
 	in, out := terminal(a.stdin), terminal(a.stderr)
 	if in == nil || out == nil {
 		return true, nil
 	}
+	risk, err := rating(ctx, j, p)
+	if err != nil {
+		return false, err
+	}
 	ctx, stop := untilInterrupted(ctx, func() {})
 	defer stop()
-	line, err := newPerson(in, out, newDisplay(io.Discard)).ask(ctx, "\n"+describeApproval(p, time.Now())+"type yes to allow; anything else leaves it open: ")
+	line, err := newPerson(in, out, newDisplay(io.Discard)).ask(ctx, "\n"+describeApproval(p, time.Now())+risk+"type yes to allow; anything else leaves it open: ")
 	if ctx.Err() != nil {
 		err = &kernel.Error{Code: kernel.CodeCancelled, Message: "interrupted; nothing was decided"}
 	}

@@ -113,7 +113,7 @@ func question(a policy.Approval, now time.Time) string {
 		ID: a.ID, Run: a.Run, Session: a.Session, Tenant: a.Tenant, User: a.User, Call: a.Call, Tool: a.Tool, Arguments: a.Arguments,
 		Effect: a.Effect, Reason: a.Reason, Approvers: a.Approvers, Expires: a.Expires, Hash: a.Hash,
 	}
-	return fmt.Sprintf("\napproval needed: %s\n%stype yes to allow; anything else refuses: ", toolAndEffect(&p), describeAsk(&p, now))
+	return fmt.Sprintf("\napproval needed: %s\n%s%stype yes to allow; anything else refuses: ", toolAndEffect(&p), riskLine(a.Risk, ""), describeAsk(&p, now))
 }
 
 // exactArguments lays arguments out below an indent of four and escapes them,
