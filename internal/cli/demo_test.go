@@ -20,6 +20,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\d+ bytes`), "N bytes"},
 	{regexp.MustCompile(`bytes\) in [0-9.]+(µs|ms|s):`), "bytes) in T:"},
 	{regexp.MustCompile(`"sandbox":"[^"]*"`), `"sandbox":"HELD"`},
+	{regexp.MustCompile(`policy [0-9a-f]{12}`), "policy HASH"},
 	{regexp.MustCompile(`about \d+ tokens`), "about N tokens"},
 }
 

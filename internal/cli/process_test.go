@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -372,11 +373,12 @@ steps:
 		t.Error(err)
 	}
 	lines := strings.Split(strings.ReplaceAll(k.seen.String(), "\r\n", "\n"), "\n")
+	asked := regexp.MustCompile("^call call_1: ask by policy rule 2: ask write_file, risk medium, policy [0-9a-f]+: the policy wants a person's approval$")
 	for i, line := range lines {
 		if strings.Contains(line, "approval needed") && !strings.HasPrefix(line, "approval needed: write_file") ||
 			strings.Contains(line, prompt) && line != "type yes to allow; anything else refuses: yes" ||
 			strings.HasPrefix(line, "type yes") && lines[i-1] != "    }" ||
-			strings.HasPrefix(line, "approval needed") && !slices.Contains(lines[:i], "call call_1: ask by policy rule 2: ask write_file: the policy wants a person's approval") {
+			strings.HasPrefix(line, "approval needed") && !slices.ContainsFunc(lines[:i], asked.MatchString) {
 			t.Errorf("line %d: %q in\n%s", i+1, line, strings.Join(lines, "\n"))
 		}
 	}
