@@ -2,6 +2,7 @@ package holdfast_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -142,7 +143,7 @@ type gates struct {
 	journal *journalmemory.Journal
 }
 
-func (g *gates) Before(_ context.Context, r policy.Request) (string, error) {
+func (g *gates) Before(context.Context, policy.Request) (string, error) {
 	g.looked = append(g.looked, "before")
 	if g.refuse {
 		return "not today", nil
@@ -206,7 +207,7 @@ func (g *gates) started(t *testing.T, r *holdfast.Run) *kernel.CallStarted {
 	return nil
 }
 
-// One entry, Report A34 (e), (f) and Report A45: whatever kind of call a model
+// One entry, rows 34, 39 and 51, Report A34 (e), (f) and Report A45: whatever kind of call a model
 // asks for, and whatever it says, it passes the schema, the hook before it, the
 // policy, the ledger and the hook behind it, and runs where all of them let it.
 func TestOneEntry(t *testing.T) {
@@ -248,6 +249,43 @@ func TestOneEntry(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// closing is a journal whose closing fails.
+type closing struct{ journal.Journal }
+
+func (c closing) Close() error {
+	_ = c.Journal.Close()
+	return errors.New("the disk is full")
+}
+
+// Rows 77 and 79, case 45: that a run has stopped, that its task is verified and
+// that what it used is closed are three facts. What it used is whoever's who
+// opened it: a closing that fails there changes nothing about the run.
+func TestClosingIsAFactOfItsOwn(t *testing.T) {
+	k := funcKind(t)
+	j := closing{journalmemory.New()}
+	rt, err := holdfast.Open(t.Context(), holdfast.Options{Journal: j})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &holdfast.Agent{
+		Model: scripted(t, script.Step{Calls: []script.Call{{ID: "c", Name: "greet", Args: k.call.Arguments}}}, script.Step{Text: "Done."}),
+		Tools: k.tools, Policy: &gates{answer: kernel.Allow},
+	}
+	r, err := rt.Run(t.Context(), a, "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rt.Close(); err != nil {
+		t.Errorf("the runtime closes what is its own: %v", err)
+	}
+	if err := j.Close(); err == nil {
+		t.Error("nobody is told that the closing failed")
+	}
+	if o := r.Outcome; o.Stop != kernel.StopAnswered || o.Verified != kernel.Unchecked || r.Answer != "Done." {
+		t.Errorf("%+v, %q", o, r.Answer)
 	}
 }
 

@@ -295,3 +295,35 @@ type approverFunc func(context.Context, policy.Approval) (policy.Verdict, error)
 func (f approverFunc) Approve(ctx context.Context, a policy.Approval) (policy.Verdict, error) {
 	return f(ctx, a)
 }
+
+// Row 34: whoever is asked sees how grave the call is, as the rule sees it, and
+// a grave write waits until then.
+func TestAskedWithTheRisk(t *testing.T) {
+	var paid counter
+	var shown policy.Approval
+	j := memory.New()
+	a := &engine.Agent{
+		Model: &script{steps: []step{calls(call("c1", "pay", `{}`)), says("done")}}, Tools: tools(t, paid.tool("pay")),
+		Policy: deciding(func(r policy.Request) (policy.Decision, error) {
+			if r.Risk != kernel.RiskLow {
+				t.Errorf("the policy sees the risk %q", r.Risk)
+			}
+			return policy.Decision{Answer: kernel.Ask, Risk: kernel.RiskHigh}, nil
+		}),
+		Approver: approverFunc(func(_ context.Context, a policy.Approval) (policy.Verdict, error) {
+			shown = a
+			if paid.count() > 0 {
+				t.Error("it ran before anyone was asked")
+			}
+			return policy.Verdict{Approved: true}, nil
+		}),
+	}
+	r, err := open(t, j).Run(t.Context(), engine.Start{Agent: a, Question: "q"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantStop(t, r, kernel.StopAnswered, "")
+	if d := decided(t, j, r.Head.Run); shown.Risk != kernel.RiskHigh || d.Risk != kernel.RiskHigh || paid.count() != 1 {
+		t.Errorf("shown %+v, recorded %+v, paid %d times", shown, d, paid.count())
+	}
+}
