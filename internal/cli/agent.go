@@ -47,6 +47,7 @@ func buildAgent(c *config.Config, journal string, ask elicitor) (agent *engine.A
 		RequestTimeout: c.RequestTimeout,
 		Unknown:        c.Unknown,
 		Context:        buildContext(&c.Context),
+		Hooks:          buildHooks(c),
 	}
 	if err := attachMemory(agent, c); err != nil {
 		release()

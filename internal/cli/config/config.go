@@ -73,6 +73,7 @@ type Config struct {
 	RequestTimeout time.Duration
 	Verify         *Verify // nil: answers stay unchecked
 	Engine         Engine
+	Hooks          Hooks
 	Memory         *Memory // nil: nothing is remembered
 	// Unknown says what a call whose outcome is unknown does to its run.
 	Unknown kernel.OnUnknown

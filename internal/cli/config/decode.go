@@ -40,6 +40,7 @@ func (c *Config) decode(text []byte, tools []string) error {
 		"verify":       c.decodeVerify,
 		"engine":       c.decodeEngine,
 		"memory":       c.decodeMemory,
+		"hooks":        c.decodeHooks,
 		"context":      c.decodeContext,
 		"unknown":      into(&c.Unknown, choice(kernel.UnknownTell, kernel.UnknownWait)),
 	})

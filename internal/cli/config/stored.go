@@ -36,6 +36,7 @@ type stored struct {
 	Verify       *storedVerify            `json:"verify,omitempty"`
 	Engine       storedEngine             `json:"engine"`
 	Memory       *storedMemory            `json:"memory,omitempty"`
+	Hooks        *storedHooks             `json:"hooks,omitempty"`
 	Unknown      kernel.OnUnknown         `json:"unknown,omitempty"`
 	Context      *storedContext           `json:"context,omitempty"`
 }
@@ -156,6 +157,7 @@ func (c *Config) stored() *stored {
 		},
 		Verify: storeVerify(c.Verify), Engine: storedEngine{Lease: span(c.Engine.Lease)}, Unknown: c.Unknown,
 		Memory:  storeMemory(c.Memory),
+		Hooks:   storeHooks(&c.Hooks),
 		Context: storeContext(&c.Context),
 	}
 	if c.File != "" && !filepath.IsAbs(c.File) {
@@ -261,6 +263,7 @@ func (s *stored) config() (*Config, error) {
 		RequestTimeout: time.Duration(l.RequestTimeout),
 		Verify:         s.Verify.check(), Engine: Engine{Lease: time.Duration(s.Engine.Lease)}, Unknown: s.Unknown, Kept: true,
 		Memory:  s.Memory.memory(),
+		Hooks:   s.Hooks.hooks(),
 		Context: s.Context.context(),
 	}
 	if len(s.Programs) > 0 {
