@@ -68,12 +68,12 @@ func question(r *policy.Request) asked {
 // Before asks the program whether the call may run. It returns no error: what
 // is no verdict is a refusal that says so.
 func (h *Hook) Before(ctx context.Context, r policy.Request) (string, error) {
-	v, err := h.ask(ctx, question(&r))
+	v, fault := h.ask(ctx, question(&r))
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case err != nil:
-		return err.Error(), nil
+	case fault != "":
+		return fault, nil
 	case v.Verdict == refuse && strings.TrimSpace(v.Reason) == "":
 		return "it gave no reason", nil
 	case v.Verdict == refuse:
@@ -87,10 +87,10 @@ func (h *Hook) Before(ctx context.Context, r policy.Request) (string, error) {
 func (h *Hook) After(ctx context.Context, r policy.Request, a policy.Answered) error {
 	q := question(&r)
 	q.Result, q.IsError = &a.Text, &a.IsError
-	v, err := h.ask(ctx, q)
+	v, fault := h.ask(ctx, q)
 	switch {
-	case err != nil:
-		return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: err.Error(), Err: err}
+	case fault != "":
+		return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: fault}
 	case v.Verdict == refuse:
 		return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "it objects: " + kernel.Clip(v.Reason, 1000)}
 	}
@@ -108,42 +108,42 @@ type verdict struct {
 	Reason  string `json:"reason"`
 }
 
-// ask runs the program. Its errors are safe to show: they hold nothing that it wrote.
-func (h *Hook) ask(ctx context.Context, q asked) (verdict, error) {
+// ask runs the program. fault says why there is no verdict, and is safe to show:
+// it holds nothing that the program wrote.
+func (h *Hook) ask(ctx context.Context, q asked) (v verdict, fault string) {
 	if len(h.Argv) == 0 {
-		return verdict{}, errors.New("it names no program")
+		return v, "it names no program"
 	}
 	var in bytes.Buffer
 	enc := json.NewEncoder(&in)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(q); err != nil {
-		return verdict{}, errors.New("the call has no JSON form")
+		return v, "the call has no JSON form"
 	}
 	r, err := process.Command{
 		Argv: h.Argv, Dir: h.Dir, Env: process.Environment(h.Env), Stdin: in.Bytes(), MaxOutput: maxVerdict,
 	}.Run(ctx)
 	switch {
 	case err != nil:
-		return verdict{}, errors.New("its program cannot be started")
+		return v, "its program cannot be started"
 	case r.Ended != process.ByItself:
-		return verdict{}, errors.New("its program was ended before it gave a verdict")
+		return v, "its program was ended before it gave a verdict"
 	case r.Signal != "":
-		return verdict{}, fmt.Errorf("its program was ended by a signal (%s)", r.Signal)
+		return v, fmt.Sprintf("its program was ended by a signal (%s)", r.Signal)
 	case r.ExitCode != 0:
-		return verdict{}, fmt.Errorf("its program exited with %d, which is no verdict", r.ExitCode)
+		return v, fmt.Sprintf("its program exited with %d, which is no verdict", r.ExitCode)
 	case r.Stdout.Total > maxVerdict:
-		return verdict{}, errors.New("its program wrote too much for a verdict")
+		return v, "its program wrote too much for a verdict"
 	}
 	return read(r.Stdout.Head)
 }
 
 // read is strict: one object of these two keys, each once, and nothing behind it.
-func read(b []byte) (verdict, error) {
-	none := errors.New(`its program gave no verdict: it has to write {"verdict":"pass"} or {"verdict":"refuse","reason":"…"}`)
+func read(b []byte) (v verdict, fault string) {
+	const none = `its program gave no verdict: it has to write {"verdict":"pass"} or {"verdict":"refuse","reason":"…"}`
 	if err := kernel.CheckArguments(string(bytes.TrimSpace(b))); err != nil {
 		return verdict{}, none
 	}
-	var v verdict
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&v); err != nil {
@@ -155,5 +155,5 @@ func read(b []byte) (verdict, error) {
 	if v.Verdict != refuse && (v.Verdict != pass || v.Reason != "") {
 		return verdict{}, none
 	}
-	return v, nil
+	return v, ""
 }
