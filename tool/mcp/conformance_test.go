@@ -1,4 +1,4 @@
-//go:build linux || darwin
+//go:build npm && (linux || darwin)
 
 package mcp_test
 
@@ -22,6 +22,14 @@ import (
 )
 
 const clientMode = "conformance client"
+
+// asClient plays the client that the suite tests, where the mode says so.
+func asClient(mode string) (code int, is bool) {
+	if mode != clientMode {
+		return 0, false
+	}
+	return conform(), true
+}
 
 // conform is the client that the conformance suite tests: this program, with the
 // address of its server as the last argument.

@@ -13,8 +13,8 @@ import (
 // environment, and so is the client that the conformance suite tests.
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(modeVariable); mode != "" {
-		if mode == clientMode {
-			os.Exit(conform())
+		if code, is := asClient(mode); is {
+			os.Exit(code)
 		}
 		os.Exit(serve(mode))
 	}

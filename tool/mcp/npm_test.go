@@ -1,4 +1,4 @@
-//go:build linux || darwin
+//go:build npm && (linux || darwin)
 
 package mcp_test
 
