@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -33,13 +32,9 @@ func (x *Execution) AsksHere(c *kernel.AskHuman) bool {
 
 // rate keeps the risk of a call that people are asked about.
 func (x *Execution) rate(d *kernel.CallDecided) {
-	if d.Answer != kernel.Ask || d.Risk == "" {
-		return
+	if d.Answer == kernel.Ask {
+		x.rated.Store(d.Call, d.Risk)
 	}
-	if x.rated == nil {
-		x.rated = map[string]kernel.Risk{}
-	}
-	x.rated[d.Call] = d.Risk
 }
 
 // Ask shows a question to the agent's approver and returns its vote. Without
@@ -47,7 +42,9 @@ func (x *Execution) rate(d *kernel.CallDecided) {
 func (x *Execution) Ask(ctx context.Context, c *kernel.AskHuman, lost func()) (vote journal.Vote, decided bool) {
 	stored := x.Approval(c, x.at()) // its hash is not over when it was asked
 	request := x.policyRequest(c.Call, c.Effect)
-	request.Risk = cmp.Or(x.rated[c.Call.ID], request.Risk)
+	if risk, ok := x.rated.Load(c.Call.ID); ok {
+		request.Risk, _ = risk.(kernel.Risk)
+	}
 	a := policy.Approval{
 		Request: request,
 		Reason:  c.Reason, Digest: c.Digest,

@@ -219,11 +219,10 @@ func (x *Execution) businessKey(t tool.Tool, c kernel.DecideCall, d *kernel.Call
 	return err
 }
 
-// policyRequest is a call as people and their rules see it.
+// policyRequest is a call as people and their rules see it, but for its risk.
 func (x *Execution) policyRequest(call kernel.Call, effect kernel.EffectClass) policy.Request {
-	spec, _ := x.tools().Spec(call.Name)
 	return policy.Request{
 		Run: x.Run, Session: x.start.Session, Tenant: x.start.Tenant, User: x.start.User,
-		Call: call.ID, Tool: call.Name, Arguments: []byte(call.Arguments), Effect: effect, Risk: spec.Risk,
+		Call: call.ID, Tool: call.Name, Arguments: []byte(call.Arguments), Effect: effect,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -28,7 +29,9 @@ type Execution struct {
 	sources *sources  // nil: it has no other tools
 	snap    *snapshot // of the request that was prepared last; nil: none was
 
-	rated map[string]kernel.Risk // of the calls that people are asked about, as the policy says
+	// rated are the risks of the calls that people are asked about, as the policy
+	// says, by the call's id.
+	rated sync.Map
 
 	sheet sheet
 	fault *kernel.Error

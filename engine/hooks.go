@@ -92,6 +92,8 @@ func (x *Execution) observe(c kernel.Observe) Task {
 	o := observing{x: x, cmd: c}
 	o.answered = x.answerOf(c.Call.ID)
 	o.request = x.policyRequest(c.Call, x.callState(c.Call.ID).Effect)
+	spec, _ := x.tools().Spec(c.Call.Name)
+	o.request.Risk = spec.Risk
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
 		o := o
 		o.instead, o.done = instead, make(chan struct{})
