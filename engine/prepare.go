@@ -79,7 +79,9 @@ func (p *preparation) fixed() int64 { return p.snap.tokens + p.ahead + p.back }
 
 // fit makes the request small enough.
 func (p *preparation) fit() (kernel.Event, Content) {
-	total, limit := p.sheet.tokens+p.fixed(), p.limit()
+	total := p.sheet.tokens + p.fixed()
+	p.count(total)
+	limit := p.limit()
 	if p.c.Shrink { // whatever the estimate says
 		limit = min(limit, total-max(1, total/4))
 	}

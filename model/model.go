@@ -38,6 +38,13 @@ type Encoder interface {
 	EncodeHead(system string, tools []Tool) ([]byte, error)
 }
 
+// Counter is what a Model implements that may know its provider's tokenizer.
+type Counter interface {
+	// CountTokens counts text as the provider does; false: the tokenizer of this
+	// model is not known. It may be slow: about 0.1 s for a megabyte.
+	CountTokens(text string) (n int64, ok bool)
+}
+
 // Info describes a model.
 type Info struct {
 	Provider string // "openai", "anthropic", "script"

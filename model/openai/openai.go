@@ -18,11 +18,13 @@ type Model struct {
 	endpoint        *transport.Endpoint
 	limitField      LimitField
 	replayReasoning bool
+	counter         counter
 }
 
 var (
 	_ model.Model   = (*Model)(nil)
 	_ model.Encoder = (*Model)(nil)
+	_ model.Counter = (*Model)(nil)
 )
 
 // New returns the model that cfg describes. It contacts nobody. The error is
