@@ -18,7 +18,7 @@ type Model struct {
 	endpoint        *transport.Endpoint
 	limitField      LimitField
 	replayReasoning bool
-	counter         counter
+	counter         *counter
 }
 
 var (
@@ -35,7 +35,7 @@ func New(cfg Config) (*Model, error) {
 	}
 	cfg = cfg.withDefaults()
 	s := cfg.settings()
-	return &Model{endpoint: wire().Connect(&s), limitField: cfg.LimitField, replayReasoning: cfg.ReplayReasoning}, nil
+	return &Model{endpoint: wire().Connect(&s), limitField: cfg.LimitField, replayReasoning: cfg.ReplayReasoning, counter: new(counter)}, nil
 }
 
 // Info describes the model.
