@@ -169,8 +169,8 @@ func (s *source) ask(ctx context.Context, x *Execution) <-chan heard {
 				x.Log.Error("panic contained", "run", x.Run, "in", s.name, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 				h = heard{lost: "it panicked"}
 			}
+			close(busy) // before anybody can ask it again
 			answer <- h
-			close(busy)
 		}()
 		set, words := s.from.Snapshot(ctx)
 		h = heard{set: set, words: words}
