@@ -208,7 +208,7 @@ func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 	if granted >= 0 {
 		return p.decisions[granted], nil
 	}
-	return byDefault(r.Tool, doubts), nil
+	return p.byDefault(r.Tool, doubts), nil
 }
 
 // matches reports whether a rule is about the call.
@@ -222,13 +222,18 @@ func (p *Rules) matches(i int, f *facts) (bool, error) {
 	return p.conditions[i].holds(f)
 }
 
-func byDefault(tool string, doubts []string) Decision {
+// byDefault refuses what no rule matched, and says whether a rule about the tool
+// could have.
+func (p *Rules) byDefault(tool string, doubts []string) Decision {
 	d := Decision{
 		Answer: kernel.Deny, Rule: "default",
 		Reason: fmt.Sprintf("no policy rule allows %s; an operator can add {allow: %s} or {ask: %s}", tool, tool, tool),
 	}
-	if len(doubts) > 0 {
+	switch {
+	case len(doubts) > 0:
 		d.Reason = "no policy rule allows this call of " + tool + "; " + kernel.Clip(strings.Join(doubts, "; "), 1000)
+	case slices.ContainsFunc(p.rules, func(r Rule) bool { return r.Answer != kernel.Deny && r.Matches(tool) }):
+		d.Reason = "no policy rule allows this call of " + tool + ": the conditions of the rules about it do not hold"
 	}
 	return d
 }

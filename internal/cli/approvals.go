@@ -135,7 +135,7 @@ func (a *app) showApproval(ctx context.Context, flags journalFlags, id string) e
 		return err
 	}
 	d := newDisplay(a.stdout)
-	d.printf("%s%s", describeApproval(&p, time.Now()), risk)
+	d.printf("%s", describeApproval(&p, risk, time.Now()))
 	if p.State == journal.ApprovalOpen {
 		d.decide(&p, flags.again(), time.Now())
 	}
@@ -163,9 +163,9 @@ func over(p *journal.Approval, now time.Time) bool {
 
 // describeApproval is all there is to know about an approval, for whoever
 // decides it.
-func describeApproval(p *journal.Approval, now time.Time) string {
+func describeApproval(p *journal.Approval, risk string, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "approval %s: %s\n  tool %s\n%s", safeLine(p.ID), p.State, toolAndEffect(p), describeAsk(p, now))
+	fmt.Fprintf(&b, "approval %s: %s\n  tool %s\n%s%s", safeLine(p.ID), p.State, toolAndEffect(p), risk, describeAsk(p, now))
 	for i := range p.Votes {
 		v := &p.Votes[i]
 		fmt.Fprintf(&b, "  %s %s: %s%s\n", stampOrDash(v.At), orNobody(v.By), pick(v.Approve, "approved", "refused"), colon(v.Reason))

@@ -110,7 +110,7 @@ func (a *app) confirm(ctx context.Context, j journal.Reader, p *journal.Approval
 	}
 	ctx, stop := untilInterrupted(ctx, func() {})
 	defer stop()
-	line, err := newPerson(in, out, newDisplay(io.Discard)).ask(ctx, "\n"+describeApproval(p, time.Now())+risk+"type yes to allow; anything else leaves it open: ")
+	line, err := newPerson(in, out, newDisplay(io.Discard)).ask(ctx, "\n"+describeApproval(p, risk, time.Now())+"type yes to allow; anything else leaves it open: ")
 	if ctx.Err() != nil {
 		err = &kernel.Error{Code: kernel.CodeCancelled, Message: "interrupted; nothing was decided"}
 	}

@@ -35,5 +35,5 @@ func riskLine(risk kernel.Risk, policy string) string {
 	if risk == "" {
 		return ""
 	}
-	return fmt.Sprintf("  risk %s%s\n", safeLine(string(risk)), pick(policy != "", ", policy "+safeLine(kernel.Clip(policy, 12)), ""))
+	return fmt.Sprintf("  risk %s%s\n", safeLine(string(risk)), pick(policy != "", fmt.Sprintf(", policy %.12s", safeLine(policy)), ""))
 }

@@ -91,6 +91,8 @@ func (a *app) examine(ctx context.Context, flags journalFlags) []check {
 	}
 	checks = append(checks, checkWorkspace(c))
 	checks = append(checks, checkPrograms(c)...)
+	checks = append(checks, checkHooks(c)...)
+	checks = append(checks, checkServers(c)...)
 	checks = append(checks, checkPolicy(ctx, c)...)
 	checks = append(checks, checkLimits(c)...)
 	checks = append(checks, checkContext(c))
@@ -179,19 +181,56 @@ func checkWorkspace(c *config.Config) check {
 func checkPrograms(c *config.Config) []check {
 	var checks []check
 	for _, name := range slices.Sorted(maps.Keys(c.Programs)) {
-		file := c.Programs[name].Argv[0]
-		if strings.ContainsRune(file, filepath.Separator) && !filepath.IsAbs(file) {
-			file = filepath.Join(c.Workspace, file)
-		}
-		found, err := exec.LookPath(file)
-		if err != nil {
-			checks = append(checks, check{Name: "program " + name, Status: checkBroken, Detail: fmt.Sprintf("%q is not found or not executable", file),
-				Hint: "install it, or correct programs." + name})
-			continue
-		}
-		checks = append(checks, check{Name: "program " + name, Status: checkOK, Detail: found})
+		checks = append(checks, checkProgram("program "+name, c.Programs[name].Argv[0], c.Workspace, "programs."+name))
 	}
 	return checks
+}
+
+// checkHooks looks for the programs of hooks: one that cannot be started refuses
+// every call that it is to look at.
+func checkHooks(c *config.Config) []check {
+	var checks []check
+	for _, list := range []struct {
+		key   string
+		hooks []config.Hook
+	}{{"hooks.before", c.Hooks.Before}, {"hooks.after", c.Hooks.After}} {
+		for i := range list.hooks {
+			h := &list.hooks[i]
+			key := fmt.Sprintf("%s[%d]", list.key, i)
+			checks = append(checks, checkProgram(key+" of "+h.Tool, h.Command[0], c.Dir, key))
+		}
+	}
+	return checks
+}
+
+// checkServers looks for the programs of MCP servers, and starts none.
+func checkServers(c *config.Config) []check {
+	var checks []check
+	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
+		out := check{Name: "mcp " + name, Status: checkOK, Detail: "by its url; holdfast mcp ls connects to it"}
+		if s := c.MCP[name]; len(s.Command) > 0 {
+			if out = checkProgram(out.Name, s.Command[0], c.Dir, "mcp."+name); out.Status == checkOK {
+				out.Detail += "; holdfast mcp ls starts it"
+			} else {
+				out.Status = checkNote // a run leaves the server out
+			}
+		}
+		checks = append(checks, out)
+	}
+	return checks
+}
+
+// checkProgram looks for a program where it would be started: a relative path
+// begins at dir.
+func checkProgram(name, file, dir, key string) check {
+	if strings.ContainsRune(file, filepath.Separator) && !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	found, err := exec.LookPath(file)
+	if err != nil {
+		return check{Name: name, Status: checkBroken, Detail: fmt.Sprintf("%q is not found or not executable", file), Hint: "install it, make it executable, or correct " + key}
+	}
+	return check{Name: name, Status: checkOK, Detail: found}
 }
 
 // checkJournal reads the journal that is there, and otherwise tries whether

@@ -35,7 +35,7 @@ func (a *app) policySuggestCommand() *cobra.Command {
 		},
 	}
 	flags.add(cmd, "the configuration `FILE` with the rules, which the journal stands beside (default ./holdfast.yaml)", onlyUser, onlyTenant, oneObject)
-	cmd.Flags().BoolVar(&save, "save", false, "add the rule to policy/suggested.yaml beside the configuration file")
+	cmd.Flags().BoolVar(&save, "save", false, "add the rule to suggested.yaml in the folder of rules, whose rules come first")
 	cmd.Flags().BoolVar(&yes, "yes", false, "with --save: without a question")
 	return cmd
 }
@@ -44,7 +44,8 @@ func (a *app) policySuggestCommand() *cobra.Command {
 type suggested struct {
 	Rule    string      `json:"rule"` // as the file has it
 	Matches []pastMatch `json:"matches"`
-	Saved   string      `json:"saved"` // the file; empty: not saved
+	Denied  string      `json:"denied"` // the rule that denies the call all the same; empty: none
+	Saved   string      `json:"saved"`  // the file; empty: not saved
 }
 
 type pastMatch struct {
@@ -60,16 +61,15 @@ func (a *app) suggestRule(ctx context.Context, flags journalFlags, run, call str
 		return err
 	}
 	defer b.release()
-	rule, matches, err := a.suggestion(ctx, flags, b, run, call)
+	out, err := a.suggestion(ctx, flags, b, c.Policy, run, call)
 	if err != nil {
 		return err
 	}
-	out := suggested{Rule: "- " + yamlRule(rule), Matches: matches}
 	if !flags.json {
-		newDisplay(a.stdout).suggested(&out)
+		newDisplay(a.stdout).suggested(out)
 	}
 	if save {
-		if out.Saved, err = a.saveRule(ctx, c, &out, yes); err != nil {
+		if out.Saved, err = a.saveRule(ctx, c, out, yes); err != nil {
 			return err
 		}
 	}
@@ -83,7 +83,11 @@ func (a *app) suggestRule(ctx context.Context, flags journalFlags, run, call str
 }
 
 func (d *display) suggested(s *suggested) {
-	d.printf("%s\n\nit would have matched %d past decisions:\n", safeLine(s.Rule), len(s.Matches))
+	d.printf("%s\n\n", safeLine(s.Rule))
+	if s.Denied != "" {
+		d.printf("it would change nothing: %s denies the call all the same\n", safeLine(s.Denied))
+	}
+	d.printf("it would have matched %d past decisions:\n", len(s.Matches))
 	for i := range s.Matches {
 		m := &s.Matches[i]
 		d.printf("  %s  run %s, call %s: then %s\n", m.At.Format(time.RFC3339), safeLine(m.Run), safeLine(m.Call), m.Then)
@@ -91,14 +95,14 @@ func (d *display) suggested(s *suggested) {
 }
 
 // suggestion makes the rule for a call, and tries it on the past.
-func (a *app) suggestion(ctx context.Context, flags journalFlags, b *ruleBook, run, call string) (policy.Rule, []pastMatch, error) {
+func (a *app) suggestion(ctx context.Context, flags journalFlags, b *ruleBook, present []policy.Rule, run, call string) (*suggested, error) {
 	reader, err := a.openReader(ctx, flags)
 	if err != nil {
-		return policy.Rule{}, nil, err
+		return nil, err
 	}
 	defer reader.Close()
 	if _, err := findRun(ctx, reader, run, flags.who.sees); err != nil {
-		return policy.Rule{}, nil, err
+		return nil, err
 	}
 	var past []pastDecision
 	var this *pastDecision
@@ -113,15 +117,19 @@ func (a *app) suggestion(ctx context.Context, flags journalFlags, b *ruleBook, r
 		err = &kernel.Error{Code: kernel.CodeNotFound, Message: "the rules decided on no such call of that run", Hint: "holdfast runs show " + safeLine(run) + " lists its calls"}
 	}
 	if err != nil {
-		return policy.Rule{}, nil, err
+		return nil, err
 	}
 	rule, err := narrowest(this)
 	if err != nil {
-		return rule, nil, err
+		return nil, err
 	}
 	alone, err := policy.NewRules([]policy.Rule{rule})
 	if err != nil {
-		return rule, nil, err
+		return nil, err
+	}
+	denied, err := deniedStill(ctx, present, rule, this.request(b))
+	if err != nil {
+		return nil, err
 	}
 	matches := []pastMatch{}
 	for i := range past {
@@ -130,7 +138,26 @@ func (a *app) suggestion(ctx context.Context, flags journalFlags, b *ruleBook, r
 			matches = append(matches, pastMatch{Run: p.head.Run, Call: p.call.ID, At: p.at.UTC(), Then: string(p.decided.Answer)})
 		}
 	}
-	return rule, matches, nil
+	return &suggested{Rule: "- " + yamlRule(rule), Matches: matches, Denied: denied}, nil
+}
+
+// deniedStill is the present rule that denies a call whatever is put in front of
+// it; empty where the rule in front lets it through.
+func deniedStill(ctx context.Context, present []policy.Rule, first policy.Rule, r policy.Request) (string, error) {
+	rules, err := policy.NewRules(append([]policy.Rule{first}, present...))
+	if err != nil {
+		return "", err
+	}
+	d, err := rules.Decide(ctx, r)
+	if err != nil || d.Answer != kernel.Deny {
+		return "", err
+	}
+	// By its present position, which is one less.
+	if rules, err = policy.NewRules(present); err != nil {
+		return "", err
+	}
+	d, err = rules.Decide(ctx, r)
+	return d.Rule, err
 }
 
 // narrowest is the rule for exactly that call of that person.
@@ -169,7 +196,11 @@ func yamlRule(r policy.Rule) string {
 // saveRule adds a rule behind those of policy/suggested.yaml, where somebody
 // says yes.
 func (a *app) saveRule(ctx context.Context, c *config.Config, s *suggested, yes bool) (string, error) {
-	path := filepath.Join(c.PolicyDir, "suggested.yaml")
+	path := filepath.Join(c.PolicyDir, config.SuggestedRules)
+	if s.Denied != "" {
+		return "", &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the rule was not saved: " + s.Denied + " denies the call all the same",
+			Hint: "a rule that denies wins wherever it stands: change that one first"}
+	}
 	if !yes {
 		in, out := terminal(a.stdin), terminal(a.stderr)
 		if in == nil || out == nil {

@@ -190,7 +190,9 @@ func (on host) tell(ctx context.Context, d *display, flags runFlags, r *engine.R
 		if err != nil {
 			return err
 		}
-		d.steps(open, r, flags.journalFlags)
+		if err := d.steps(ctx, on.journal, open, r, flags.journalFlags); err != nil {
+			return err
+		}
 	} else if r.Outcome.Stop != kernel.StopHostError { // a journal that failed is not asked
 		unknown, err := on.journal.Effects(ctx, journal.EffectQuery{Run: r.Head.Run, State: journal.EffectUnknown})
 		if err != nil {

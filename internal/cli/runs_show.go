@@ -76,10 +76,9 @@ func (a *app) showRun(ctx context.Context, flags journalFlags, id string) error 
 	d.summary(r.Run)
 	r.ledger(d)
 	if r.Outcome == nil {
-		d.steps(r.approvals, r.Run, flags)
-	} else {
-		d.loose(r.effects, flags)
+		return d.steps(ctx, reader, r.approvals, r.Run, flags)
 	}
+	d.loose(r.effects, flags)
 	return nil
 }
 

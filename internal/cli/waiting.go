@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
@@ -11,7 +12,7 @@ import (
 // steps says what a run that does not go on by itself waits for, and exactly
 // what to type: for each open approval, for an effect that is unknown, and to
 // go on.
-func (d *display) steps(approvals []journal.Approval, r *engine.Run, flags journalFlags) {
+func (d *display) steps(ctx context.Context, j journal.Reader, approvals []journal.Approval, r *engine.Run, flags journalFlags) error {
 	now, first := time.Now(), true
 	for i := len(approvals) - 1; i >= 0; i-- { // the first asked first
 		p := &approvals[i]
@@ -19,7 +20,11 @@ func (d *display) steps(approvals []journal.Approval, r *engine.Run, flags journ
 			continue
 		}
 		first = false
-		d.printf("\n%s", describeApproval(p, now))
+		risk, err := rating(ctx, j, p)
+		if err != nil {
+			return err
+		}
+		d.printf("\n%s", describeApproval(p, risk, now))
 		d.decide(p, flags.again(), now)
 	}
 	w, waits := r.State.Waiting()
@@ -31,6 +36,7 @@ func (d *display) steps(approvals []journal.Approval, r *engine.Run, flags journ
 	if !driven(&r.Head, now) {
 		d.printf("%sto go on: holdfast work --once%s\n", pick(first, "", "then, "), flags.again())
 	}
+	return nil
 }
 
 // findOut says what to type about an effect that is unknown.

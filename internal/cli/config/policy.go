@@ -37,12 +37,17 @@ func (c *Config) decodePolicy(v value, known []string) error {
 // defaultPolicyDir holds rules where nothing names another folder.
 const defaultPolicyDir = "policy"
 
+// SuggestedRules is the file of that folder whose rules come first, in front of
+// those of the configuration file: it is for calls that would else be asked about.
+// What a rule denies it cannot let through.
+const SuggestedRules = "suggested.yaml"
+
 // maxPolicyFiles bounds the files of a folder of rules.
 const maxPolicyFiles = 100
 
 // readPolicyDir adds the rules of a folder, file by file in the order of their
-// names, behind those of the file itself. dir is the value that names it; of the default one
-// it does not matter whether it is there.
+// names, behind those of the file itself, but for SuggestedRules. Of the default
+// folder it does not matter whether it is there.
 func (c *Config) readPolicyDir(doc *document, known []string) error {
 	path := filepath.Join(c.Dir, defaultPolicyDir)
 	here := doc.at("policy_dir")
@@ -87,7 +92,14 @@ func (c *Config) readPolicyFile(path string, known []string) error {
 	if err != nil || root == nil {
 		return err
 	}
-	return c.decodePolicy(value{doc: doc, node: root, path: "policy"}, known)
+	var behind []policy.Rule
+	var places []string
+	if filepath.Base(path) == SuggestedRules {
+		behind, places, c.Policy, c.PolicyPlaces = c.Policy, c.PolicyPlaces, nil, nil
+	}
+	err = c.decodePolicy(value{doc: doc, node: root, path: "policy"}, known)
+	c.Policy, c.PolicyPlaces = append(c.Policy, behind...), append(c.PolicyPlaces, places...)
+	return err
 }
 
 // decodeRule reads a rule and judges it.

@@ -26,7 +26,8 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// The rules of a folder come behind those of the file, file by file.
+// The rules of a folder come behind those of the file, file by file; those of
+// suggested.yaml come first, since behind a rule that asks they would never count.
 func TestPolicyDir(t *testing.T) {
 	dir := folder(t, map[string]string{
 		"holdfast.yaml":    "policy:\n  - {allow: multiply}\n",
@@ -35,6 +36,9 @@ func TestPolicyDir(t *testing.T) {
 		"policy/notes.txt": "not rules",
 		"policy/.c.yaml":   "nor these",
 		"policy/d.yaml":    "",
+
+		"policy/suggested.yaml": "- {allow: run_program, when: 'user == \"ann\"'}\n",
+		"policy/z.yaml":         "- {ask: write_file}\n",
 	})
 	c, err := config.Read(filepath.Join(dir, "holdfast.yaml"), tools)
 	if err != nil {
@@ -46,8 +50,10 @@ func TestPolicyDir(t *testing.T) {
 		got = append(got, place+" "+string(r.Answer)+" "+r.Tool+" "+r.When+string(r.Risk))
 	}
 	want := []string{
+		`policy/suggested.yaml:1 allow run_program user == "ann"`,
 		"holdfast.yaml:2 allow multiply ", "policy/a.yml:1 deny write_file ", "policy/a.yml:2 allow read_file ",
 		`policy/b.yaml:2 ask run_program args.program == "main"` + string(kernel.RiskLow),
+		"policy/z.yaml:1 ask write_file ",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))
