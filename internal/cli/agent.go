@@ -53,6 +53,9 @@ func buildAgent(c *config.Config, journal string, ask elicitor) (agent *engine.A
 		release()
 		return nil, nil, err
 	}
+	if release, err = withSkills(agent, c, release); err != nil {
+		return nil, nil, err
+	}
 	if v := c.Verify; v != nil {
 		agent.Verifier = verify.Program{Tool: config.RunProgram, Program: v.Program, Args: v.Args, ExitCode: v.ExitCode, Stdout: v.Stdout}
 		agent.VerifyEachTurn, agent.Continue = v.EachTurn, v.Continue

@@ -109,6 +109,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.approvalsCommand(),
 		a.effectsCommand(),
 		a.memoryCommand(),
+		a.skillsCommand(),
 		a.sayCommand(),
 		a.noticeCommand(),
 		a.mcpCommand(),

@@ -34,7 +34,7 @@ func TestDocumentedCommandLine(t *testing.T) {
 	}
 	walk((&app{stdout: &output{}}).rootCommand())
 	for _, v := range []any{report{}, tokens{}, record{}, trace{}, event{}, message{}, kernel.Call{}, head{}, waits{}, check{}, build{},
-		approval{}, approvers{}, vote{}, effect{}, resolution{}, delivered{}, sessionLine{}, session{}, removed{}, waiting{}, archived{}, left{}, worked{}, verified{}, flaw{}, checkedFile{}, remembered{},
+		approval{}, approvers{}, vote{}, effect{}, resolution{}, delivered{}, sessionLine{}, session{}, removed{}, waiting{}, archived{}, left{}, worked{}, verified{}, flaw{}, checkedFile{}, remembered{}, skillRow{}, skillDetail{}, skillFile{},
 		explained{}, ruleLook{}, tested{}, policyMiss{}, rechecked{}, policyDifference{}, suggested{}, pastMatch{},
 		deskReport{}, deskEntry{}, deskTicket{}, deskDraft{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {

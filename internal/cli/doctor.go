@@ -97,6 +97,7 @@ func (a *app) examine(ctx context.Context, flags journalFlags) []check {
 	checks = append(checks, checkLimits(c)...)
 	checks = append(checks, checkContext(c))
 	checks = append(checks, checkMemory(ctx, c)...)
+	checks = append(checks, checkSkills(c)...)
 	path := flags.db
 	if path == "" {
 		path = journalBeside(c.File)

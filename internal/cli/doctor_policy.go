@@ -23,7 +23,7 @@ func checkPolicy(ctx context.Context, c *config.Config) []check {
 		checks = append(checks, check{Name: "policy", Status: checkNote, Detail: detail, Hint: hint})
 	}
 	var depending []string
-	for _, name := range c.Tools {
+	for _, name := range offered(c) {
 		d, err := rules.Decide(ctx, policy.Request{Tool: name})
 		switch {
 		case err != nil:
@@ -31,13 +31,13 @@ func checkPolicy(ctx context.Context, c *config.Config) []check {
 			depending = append(depending, name)
 		case d.Answer == kernel.Deny:
 			note(fmt.Sprintf("every call of %s is denied, by %s", name, d.Rule),
-				fmt.Sprintf("write {allow: %s} or {ask: %s} into policy, or take it out of tools", name, name))
+				fmt.Sprintf("write {allow: %s} or {ask: %s} into policy, or take it out of %s", name, name, pick(slices.Contains(c.Tools, name), "tools", "the file: it comes with skills")))
 		}
 	}
 	for i, r := range c.Policy {
 		of := fmt.Sprintf("policy rule %d: %s %s", i+1, r.Answer, r.Tool)
 		switch {
-		case slices.ContainsFunc(c.Tools, r.Matches) || ofServer(c, r.Tool):
+		case slices.ContainsFunc(offered(c), r.Matches) || ofServer(c, r.Tool):
 		case strings.HasPrefix(r.Tool, "mcp__"):
 			note(of+" matches no tool of a server that is configured", "add the server under mcp, or take the rule out")
 		default:

@@ -46,7 +46,7 @@ func hostFiles(c *config.Config, journal string) ([]string, error) {
 	if c.File != "" {
 		paths = append(paths, c.File)
 	}
-	paths = append(paths, memoryFolders(c)...)
+	paths = append(append(paths, memoryFolders(c)...), c.Skills...)
 	if c.Model.Provider == config.Script {
 		paths = append(paths, c.Model.Name)
 	}

@@ -74,7 +74,8 @@ type Config struct {
 	Verify         *Verify // nil: answers stay unchecked
 	Engine         Engine
 	Hooks          Hooks
-	Memory         *Memory // nil: nothing is remembered
+	Memory         *Memory  // nil: nothing is remembered
+	Skills         []string // folders, absolute
 	// Unknown says what a call whose outcome is unknown does to its run.
 	Unknown kernel.OnUnknown
 	Context Context

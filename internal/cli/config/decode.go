@@ -40,6 +40,7 @@ func (c *Config) decode(text []byte, tools []string) error {
 		"verify":       c.decodeVerify,
 		"engine":       c.decodeEngine,
 		"memory":       c.decodeMemory,
+		"skills":       func(value) error { return nil }, // read last: it is compared with the workspace
 		"hooks":        c.decodeHooks,
 		"context":      c.decodeContext,
 		"unknown":      into(&c.Unknown, choice(kernel.UnknownTell, kernel.UnknownWait)),
@@ -110,6 +111,8 @@ func (c *Config) decodeTools(v value, known []string) error {
 		switch {
 		case err != nil:
 			return err
+		case slices.Contains(skillTools(), name):
+			return ofSkills(item, name)
 		case !slices.Contains(known, name):
 			return item.fail(hintFor(name, known), "unknown tool %.80q", name)
 		case slices.Contains(c.Tools, name):
@@ -231,6 +234,9 @@ func (c *Config) check(doc *document) error {
 			"%s is listed, but no programs are configured", RunProgram)
 	}
 	if err := c.checkMemory(doc); err != nil {
+		return err
+	}
+	if err := c.decodeSkills(doc); err != nil {
 		return err
 	}
 	if c.Verify == nil {

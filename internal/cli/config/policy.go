@@ -14,6 +14,7 @@ import (
 )
 
 func (c *Config) decodePolicy(v value, known []string) error {
+	known = slices.Concat(known, skillTools())
 	return v.list(func(item value) error {
 		rule, err := decodeRule(item)
 		if err != nil {

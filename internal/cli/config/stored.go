@@ -36,6 +36,7 @@ type stored struct {
 	Verify       *storedVerify            `json:"verify,omitempty"`
 	Engine       storedEngine             `json:"engine"`
 	Memory       *storedMemory            `json:"memory,omitempty"`
+	Skills       []string                 `json:"skills,omitempty"`
 	Hooks        *storedHooks             `json:"hooks,omitempty"`
 	Unknown      kernel.OnUnknown         `json:"unknown,omitempty"`
 	Context      *storedContext           `json:"context,omitempty"`
@@ -127,7 +128,7 @@ func (c *Config) Stored() ([]byte, error) {
 		return nil, c.fail("no model is configured", "name a provider")
 	}
 	s := c.stored()
-	for _, path := range append([]string{s.File, s.Dir, s.Workspace, s.Model.Name}, s.Memory.paths()...) {
+	for _, path := range append([]string{s.File, s.Dir, s.Workspace, s.Model.Name}, append(s.Memory.paths(), s.Skills...)...) {
 		if !utf8.ValidString(path) {
 			return nil, c.fail(fmt.Sprintf("the path %q cannot be kept with a run: it is not valid UTF-8", path), "rename it")
 		}
@@ -157,6 +158,7 @@ func (c *Config) stored() *stored {
 		},
 		Verify: storeVerify(c.Verify), Engine: storedEngine{Lease: span(c.Engine.Lease)}, Unknown: c.Unknown,
 		Memory:  storeMemory(c.Memory),
+		Skills:  c.Skills,
 		Hooks:   storeHooks(&c.Hooks),
 		Context: storeContext(&c.Context),
 	}
@@ -263,6 +265,7 @@ func (s *stored) config() (*Config, error) {
 		RequestTimeout: time.Duration(l.RequestTimeout),
 		Verify:         s.Verify.check(), Engine: Engine{Lease: time.Duration(s.Engine.Lease)}, Unknown: s.Unknown, Kept: true,
 		Memory:  s.Memory.memory(),
+		Skills:  s.Skills,
 		Hooks:   s.Hooks.hooks(),
 		Context: s.Context.context(),
 	}
@@ -312,7 +315,7 @@ func (s *stored) check() error {
 	switch {
 	case s.Version != storedVersion:
 		return unreadableStored("it names no form", nil)
-	case relative(s.Dir), relative(s.Workspace), s.File != "" && relative(s.File), slices.ContainsFunc(s.Memory.paths(), relative):
+	case relative(s.Dir), relative(s.Workspace), s.File != "" && relative(s.File), slices.ContainsFunc(append(s.Memory.paths(), s.Skills...), relative):
 		return unreadableStored("a path is not absolute", nil)
 	case !slices.Contains([]string{OpenAI, Anthropic, Script}, s.Model.Provider):
 		return unreadableStored(fmt.Sprintf("the provider %.80q is not known", s.Model.Provider), nil)

@@ -61,6 +61,7 @@ func full(t *testing.T) *config.Config {
 	c.File, c.Dir, c.Workspace = "/etc/agent/holdfast.yaml", "/etc/agent", "/srv/work"
 	c.Model.Provider, c.Model.BaseURL = config.OpenAI, "https://example.test/v1"
 	c.Memory.Project, c.Memory.User, c.Memory.State = "/srv/notes", "/srv/memory", "/srv/state"
+	c.Skills[0] = "/srv/skills"
 	c.PolicyPlaces, c.PolicyDir = nil, "" // not kept
 	c.Policy[0].When, c.Policy[0].Risk = `user == "x"`, kernel.RiskLow
 	c.Policy[0].Answer, c.Policy[0].OnExpiry, c.Policy[0].Approvers.Quorum = kernel.Ask, kernel.ExpiryEscalate, 1
