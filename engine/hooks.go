@@ -159,11 +159,24 @@ func (o *observing) show(ctx context.Context, h *policy.AfterHook, i int) bool {
 	case own.Err() != nil:
 		o.warn(name + " did not end in time after call " + o.cmd.Call.ID)
 	default:
-		o.warn(name + " failed after call " + o.cmd.Call.ID)
+		o.warn(name + " failed after call " + o.cmd.Call.ID + forPeople(err))
 	}
 	o.x.Log.Warn("a hook failed", "run", o.x.Run, "call", o.cmd.Call.ID, "hook", h.Name, "error", err)
 	return true
 }
+
+// forPeople is what a hook wants known of its failure. Another error may hold what
+// it does not, and is the log's.
+func forPeople(err error) string {
+	known, ok := errors.AsType[*kernel.Error](err)
+	if !ok {
+		return ""
+	}
+	return asClause(kernel.Clip(known.Message, maxHookWords))
+}
+
+// maxHookWords bounds a hook's words in a warning, in bytes.
+const maxHookWords = 300
 
 func (o *observing) warn(text string) { o.warnings = append(o.warnings, text) }
 

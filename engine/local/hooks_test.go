@@ -212,7 +212,10 @@ func TestAfterHooks(t *testing.T) {
 	}{
 		"fine":  {func(context.Context, policy.Request, policy.Answered) error { return nil }, ""},
 		"error": {func(context.Context, policy.Request, policy.Answered) error { return errForeign }, "the hook bad failed after call c1"},
-		"panic": {func(context.Context, policy.Request, policy.Answered) error { panic("secret") }, "the hook bad failed after call c1"},
+		"panic": {func(context.Context, policy.Request, policy.Answered) error { panic("secret") }, "the hook bad failed after call c1: the hook bad panicked"},
+		"words": {func(context.Context, policy.Request, policy.Answered) error {
+			return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the index is closed", Err: errForeign}
+		}, "the hook bad failed after call c1: the index is closed"},
 		"slow": {func(ctx context.Context, _ policy.Request, _ policy.Answered) error {
 			<-ctx.Done()
 			return nil

@@ -22,7 +22,7 @@ type Hook struct {
 }
 
 // maxHooks bounds the hooks before calls, and those after them.
-const maxHooks = 100
+const maxHooks = policy.MaxHooks
 
 func (c *Config) decodeHooks(v value) error {
 	return v.mapping(fields{
