@@ -27,6 +27,7 @@ import (
 	"github.com/holdfast-run/holdfast/tool/memory"
 	"github.com/holdfast-run/holdfast/tool/multiply"
 	"github.com/holdfast-run/holdfast/tool/program"
+	"github.com/holdfast-run/holdfast/tool/skill"
 )
 
 // kind is a kind of call: how its tools come to an agent, and one call of it.
@@ -46,6 +47,7 @@ func kinds() map[string]func(*testing.T) kind {
 		"multiply": func(t *testing.T) kind { return one(t, multiply.New(), `{"a":2,"b":3}`, true) },
 		"memory":   memoryKind,
 		"mcp":      mcpKind,
+		"skill":    skillKind,
 	}
 }
 
@@ -95,6 +97,23 @@ func memoryKind(t *testing.T) kind {
 		t.Fatal(err)
 	}
 	return one(t, made, `{"scope":"project","text":"tea"}`, false)
+}
+
+func skillKind(t *testing.T) kind {
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "tidy"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := "---\nname: tidy\ndescription: How to tidy.\n---\nPut it away.\n"
+	if err := os.WriteFile(filepath.Join(folder, "tidy", skill.ManifestName), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := skill.Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = catalog.Close() })
+	return kind{tools: toolsOf(t, catalog.Tools()...), call: kernel.Call{ID: "c", Name: skill.LoadName, Arguments: `{"name":"tidy"}`}, read: true}
 }
 
 func mcpKind(t *testing.T) kind {

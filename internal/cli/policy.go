@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/internal/cli/config"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/policy"
@@ -42,6 +43,11 @@ func (a *app) openRules(file string) (*ruleBook, *config.Config, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	agent := &engine.Agent{Tools: tools}
+	if release, err = withSkills(agent, c, release); err != nil {
+		return nil, nil, err
+	}
+	tools = agent.Tools
 	return &ruleBook{rules: rules, places: c.PolicyPlaces, tools: tools, release: release}, c, nil
 }
 
