@@ -183,7 +183,7 @@ func TestReadStaysInside(t *testing.T) {
 	for path, want := range map[string]string{
 		"a.txt": `"content":"inside"`, "bin": `"binary":true`, "long": `"omitted_bytes":`,
 		"big": "can be read", ".secret": "has no file", "link": "has no file", "pipe": "has no file", "none": "has no file",
-		"../outside": "holds ..", "a/../../two/x": "holds ..", "/etc/passwd": "absolute", "./a.txt": "shortest form", `..\\outside`: "backslash", "a\u202e": "do not show",
+		"../outside": "leads upwards", "a/../../two/x": "leads upwards", "/etc/passwd": "absolute", "./a.txt": "shortest form", `..\\outside`: "backslash", "a\u202e": "do not show",
 	} {
 		out, err := call(t, c, skill.ReadName, `{"name":"one","path":"`+path+`"}`)
 		if err != nil {

@@ -26,7 +26,7 @@ func Example() {
 		return
 	}
 	fmt.Println(tools.Names())
-	fmt.Println(len(list) > 0, catalog.Warnings())
+	fmt.Println(list != "", catalog.Warnings())
 	// Output:
 	// [load_skill read_skill_file]
 	// true []

@@ -43,7 +43,7 @@ func Install(ctx context.Context, archive, folder string, o InstallOptions) (*Sk
 	if err != nil {
 		return nil, "", unwritable(folder, err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, "", unwritable(folder, err)
 	}
 	sweep(dir, time.Now())

@@ -142,7 +142,7 @@ func hostile() map[string][]entry {
 	}
 	with := func(e ...entry) []entry { return append(append([]entry{}, good...), e...) }
 	return map[string][]entry{
-		"holds ..":           with(entry{name: "one/../../evil", text: "x"}),
+		"leads upwards":      with(entry{name: "one/../../evil", text: "x"}),
 		"is absolute":        with(entry{name: "/etc/evil", text: "x"}),
 		"holds a backslash":  with(entry{name: `one\..\evil`, text: "x"}),
 		"shortest form":      with(entry{name: "one//evil", text: "x"}),
@@ -228,16 +228,12 @@ func TestWholeOrNot(t *testing.T) {
 			}
 			entries = append(entries, entry{name: name, text: rapid.StringN(0, 20, -1).Draw(r, "text")})
 		}
-		above, err := os.MkdirTemp("", "skills-")
-		if err != nil {
-			r.Fatal(err)
-		}
-		defer os.RemoveAll(above)
+		above := t.TempDir()
 		archive, dir := filepath.Join(above, "archive"), filepath.Join(above, "skills")
 		if err := os.WriteFile(archive, zipped(t, entries...), 0o600); err != nil {
 			r.Fatal(err)
 		}
-		_, _, err = skill.Install(t.Context(), archive, dir, skill.InstallOptions{})
+		_, _, err := skill.Install(t.Context(), archive, dir, skill.InstallOptions{})
 		want := "one"
 		if err != nil {
 			want = ""

@@ -167,7 +167,7 @@ func checkPath(name string) error {
 	case strings.HasPrefix(name, "/"):
 		return errors.New("the path is absolute")
 	case slices.Contains(strings.Split(name, "/"), ".."):
-		return errors.New("the path holds ..")
+		return errors.New("the path leads upwards by two dots")
 	case path.Clean(name) != name || name == ".":
 		return errors.New("the path is not in its shortest form")
 	}
