@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -22,6 +22,9 @@ const (
 	// maxCost bounds one evaluation, in the units of CEL: about one for each step
 	// and for each ten bytes that are compared or searched.
 	maxCost = 100_000
+	// maxDecision bounds all evaluations of one decision together: decisions are
+	// taken while a reply is committed, which waits for them.
+	maxDecision = 10 * maxCost
 )
 
 // conditions compiles what rules say in When: an expression of the Common
@@ -47,7 +50,10 @@ func newConditions() (*conditions, error) {
 }
 
 // condition is a compiled When.
-type condition struct{ program cel.Program }
+type condition struct {
+	program cel.Program
+	counted bool // its cost is, see expensive
+}
 
 const conditionHint = `write a condition over args, argv, tool, user, tenant, effect and risk, such as args.path.startsWith("drafts/")`
 
@@ -60,14 +66,15 @@ func (c *conditions) compile(text string) (*condition, *kernel.Error) {
 		return nil, invalid(fmt.Sprintf("the condition gives a %s, not true or false", parsed.OutputType()), "compare it with something, such as == true")
 	}
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-	if expensive(parsed.NativeRep()) {
+	counted := expensive(parsed.NativeRep())
+	if counted {
 		options = append(options, cel.CostLimit(maxCost))
 	}
 	program, err := c.env.Program(parsed, options...)
 	if err != nil {
 		return nil, invalid("the condition is not one: "+firstLine(err.Error()), conditionHint)
 	}
-	return &condition{program}, nil
+	return &condition{program, counted}, nil
 }
 
 // expensive reports whether an expression may take more time than the size of
@@ -96,7 +103,13 @@ func (c *condition) holds(f *facts) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	v, _, err := c.program.Eval(vars)
+	if c.counted && f.spent >= maxDecision {
+		return false, errors.New("the conditions on this call cost too much together")
+	}
+	v, details, err := c.program.Eval(vars)
+	if c.counted {
+		f.spent += spentIn(details)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -107,11 +120,23 @@ func (c *condition) holds(f *facts) (bool, error) {
 	return bool(is), nil
 }
 
+// spentIn is what an evaluation cost, and all that it might have where that is
+// not told.
+func spentIn(details *cel.EvalDetails) uint64 {
+	if details != nil {
+		if cost := details.ActualCost(); cost != nil {
+			return min(*cost, maxCost)
+		}
+	}
+	return maxCost
+}
+
 // facts are a call as conditions see it. They are read once, when the first
 // condition asks.
 type facts struct {
 	request *Request
 	values  cel.Activation
+	spent   uint64 // by the conditions whose cost is counted
 }
 
 func (f *facts) vars() (cel.Activation, error) {
@@ -131,8 +156,9 @@ func (f *facts) vars() (cel.Activation, error) {
 	return values, err
 }
 
-// arguments reads arguments so that no number changes: a whole number that CEL
-// has no exact form for is an error to whatever looks at it.
+// arguments reads arguments so that no number changes. With a number that CEL
+// has no exact form for, all of them are an error to whatever looks at them: an
+// error inside a list or a map is lost where those are compared as a whole.
 func arguments(b json.RawMessage) any {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
@@ -140,43 +166,46 @@ func arguments(b json.RawMessage) any {
 	if err := dec.Decode(&v); err != nil {
 		return types.NewErr("the arguments are not JSON")
 	}
-	return exact(v)
-}
-
-func exact(v any) any {
-	switch v := v.(type) {
-	case string:
-		return types.String(v) // once, and not for each condition
-	case json.Number:
-		return number(v.String())
-	case []any:
-		for i := range v {
-			v[i] = exact(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = exact(v[k])
-		}
+	v, err := exact(v)
+	if err != nil {
+		return types.WrapErr(err)
 	}
 	return v
 }
 
-func number(s string) any {
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return n
+func exact(v any) (_ any, err error) {
+	switch v := v.(type) {
+	case string:
+		return types.String(v), nil // once, and not for each condition
+	case json.Number:
+		return number(v.String())
+	case []any:
+		for i := range v {
+			if v[i], err = exact(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for k := range v {
+			if v[k], err = exact(v[k]); err != nil {
+				return nil, err
+			}
+		}
 	}
-	if !strings.ContainsAny(s, ".eE") {
-		return unknownNumber(s)
-	}
-	n, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return unknownNumber(s)
-	}
-	return n
+	return v, nil
 }
 
-func unknownNumber(s string) ref.Val {
-	return types.NewErr("the number %.40s is too large to be compared", s)
+// maxWhole is where floating point numbers begin to lack whole ones.
+const maxWhole = 1 << 53
+
+func number(s string) (any, error) {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n, nil
+	}
+	if n, err := strconv.ParseFloat(s, 64); err == nil && strings.ContainsAny(s, ".eE") && math.Abs(n) < maxWhole {
+		return n, nil
+	}
+	return nil, fmt.Errorf("the number %.40s is too large to be compared", s)
 }
 
 // firstLine is what a compiler says, without the picture of where.

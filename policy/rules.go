@@ -34,7 +34,8 @@ type Rule struct {
 	// args (the call's arguments), argv (the command line that it would run, one
 	// argument each), tool, user, tenant, effect and risk. Empty: always. Where it
 	// cannot be told whether it holds (an argument that is missing, or of another
-	// type), a rule that denies denies, and another one does not match.
+	// type), a rule that denies denies, one that allows does not match, and one that
+	// asks takes the place of the later rule that would let the call through.
 	When   string
 	Risk   Risk   // that a matching call has for people and for the record; empty: the tool's own
 	Reason string // told to the model (deny) or to the person (ask); may be empty
@@ -184,7 +185,7 @@ func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 		p = &Rules{}
 	}
 	f := facts{request: &r}
-	granted := -1
+	granted, doubted := -1, -1
 	var doubts []string
 	for i := range p.rules {
 		denies := p.rules[i].Answer == kernel.Deny
@@ -198,6 +199,9 @@ func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 			d.Reason += "; whether its condition holds could not be told: " + kernel.Clip(err.Error(), 200)
 			return d, nil
 		case err != nil:
+			if doubted < 0 && p.rules[i].Answer == kernel.Ask {
+				doubted = i
+			}
 			doubts = append(doubts, fmt.Sprintf("whether the condition of rule %d holds could not be told: %s", i+1, kernel.Clip(err.Error(), 200)))
 		case matches && denies:
 			return p.decisions[i], nil
@@ -206,9 +210,21 @@ func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 		}
 	}
 	if granted >= 0 {
-		return p.decisions[granted], nil
+		return p.doubted(doubted, granted, doubts), nil
 	}
 	return p.byDefault(r.Tool, doubts), nil
+}
+
+// doubted is what counts where the rule at granted matches: the one at ask in its
+// place, which stands before it, where nobody can tell whether that one matches.
+// A negative ask is none.
+func (p *Rules) doubted(ask, granted int, doubts []string) Decision {
+	if ask < 0 {
+		return p.decisions[granted]
+	}
+	d := p.decisions[ask]
+	d.Reason += "; " + kernel.Clip(strings.Join(doubts, "; "), 1000)
+	return d
 }
 
 // matches reports whether a rule is about the call.
