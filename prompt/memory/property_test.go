@@ -182,3 +182,18 @@ func TestAnyText(t *testing.T) {
 		}
 	})
 }
+
+// Who wrote a text and where it is from hold nothing that does not show either:
+// a file with it would be refused when it is read.
+func TestWordsThatDoNotShow(t *testing.T) {
+	f := open(t)
+	for _, hidden := range []string{"a\U000E01DA", "a\ufe0f\ufe0f", "a\u202eb", "a\nb", "a\tb", "\xff"} {
+		for _, p := range []memory.Proposal{
+			{Scope: memory.Project, Text: "x", Author: hidden}, {Scope: memory.Project, Text: "x", Source: hidden},
+		} {
+			if _, err := f.Propose(t.Context(), p); err == nil {
+				t.Errorf("%q is taken", hidden)
+			}
+		}
+	}
+}

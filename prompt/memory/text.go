@@ -144,7 +144,7 @@ func smuggles(before, r rune) bool {
 
 // checkWords judges an author or a source: one line.
 func checkWords(what, s string) error {
-	if len(s) > maxWords || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r == '\n' || r == '\t' || unseen(r) }) {
+	if len(s) > maxWords || checkCharacters(s) != nil || strings.ContainsAny(s, "\n\t") {
 		return fmt.Errorf("its %s is not one line of at most %d bytes", what, maxWords)
 	}
 	return nil
