@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"time"
+
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/internal/cli/config"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -13,7 +15,7 @@ func withMCP(agent *engine.Agent, c *config.Config, ask elicitor, release func()
 	if len(c.MCP) == 0 {
 		return release, nil
 	}
-	servers, err := buildMCP(c, ask)
+	servers, err := buildMCP(c, ask, 0)
 	if err != nil {
 		release()
 		return nil, err
@@ -25,8 +27,9 @@ func withMCP(agent *engine.Agent, c *config.Config, ask elicitor, release func()
 	}, nil
 }
 
-// buildMCP makes the source of the servers that c names. It starts none.
-func buildMCP(c *config.Config, ask elicitor) (*mcp.Servers, error) {
+// buildMCP makes the source of the servers that c names. It starts none. wait bounds
+// how long their tools are waited for; 0: as usual.
+func buildMCP(c *config.Config, ask elicitor, wait time.Duration) (*mcp.Servers, error) {
 	if len(c.MCP) == 0 {
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "no mcp servers are configured", Hint: "write mcp: {docs: {command: [node, server.js]}}"}
 	}
@@ -43,7 +46,7 @@ func buildMCP(c *config.Config, ask elicitor) (*mcp.Servers, error) {
 		servers[name] = server
 	}
 	return mcp.New(mcp.Config{
-		Servers: servers, Dir: c.Dir, Elicit: ask, Version: readBuild().Version, Tokens: newTokens(),
+		Servers: servers, Dir: c.Dir, Elicit: ask, Version: readBuild().Version, Tokens: newTokens(), Wait: wait,
 		Getenv: func(variable string) string { return values[variable] },
 	})
 }

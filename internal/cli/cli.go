@@ -103,6 +103,7 @@ func (a *app) rootCommand() *cobra.Command {
 	})
 	root.AddCommand(
 		a.demoCommand(),
+		a.demoDocsCommand(),
 		a.runCommand(),
 		a.runsCommand(),
 		a.workCommand(),

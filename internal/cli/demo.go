@@ -17,31 +17,49 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model/modeltest/stub"
 	"github.com/holdfast-run/holdfast/model/openai"
-	"github.com/holdfast-run/holdfast/model/script"
 	"github.com/holdfast-run/holdfast/policy"
-	"github.com/holdfast-run/holdfast/tool"
-	"github.com/holdfast-run/holdfast/verify"
+	request "github.com/holdfast-run/holdfast/prompt"
 )
 
 func (a *app) demoCommand() *cobra.Command {
-	return &cobra.Command{
+	var decision string
+	var turns int
+	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run three tasks on a scripted model; needs no key and no network",
-		Args:  noArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
+		Long: "Demo runs a small calculation, and then one task that takes a skill, memory, a notice, a server and a program, in\n" +
+			"three ways: allowed, refused, and with too few turns. With a flag it plays that one task alone, as the flags say.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("decision") && !cmd.Flags().Changed("max-turns") {
+				return a.demo(cmd.Context(), nil)
+			}
+			one, err := chosenVariant(decision, turns)
+			if err != nil {
+				return err
+			}
+			return a.demo(cmd.Context(), &one)
+		},
 	}
+	cmd.Flags().StringVar(&decision, "decision", "refuse", "the `ANSWER` to the question that the check asks a person: allow or refuse")
+	cmd.Flags().IntVar(&turns, "max-turns", demoTurnsAllowed, "the turns that the check has, a `NUMBER` from 1 to 8")
+	return cmd
 }
 
 // scene is one run of the demonstration and how it must end.
 type scene struct {
 	title    string
 	question string
+	session  string // empty: a new one
 	agent    *engine.Agent
 	stop     kernel.Stop
 	verified kernel.Verdict
+	notices  int      // that requests went with, each once
+	passing  []string // what goes with requests and enters no history
 }
 
-func (a *app) demo(ctx context.Context) error {
+// demo plays all of it, or one way of the program check.
+func (a *app) demo(ctx context.Context, one *variant) error {
 	ctx, stop := untilInterrupted(ctx, func() {}) // what a demonstration starts ends by itself
 	defer stop()
 
@@ -59,10 +77,13 @@ func (a *app) demo(ctx context.Context) error {
 		return err
 	}
 	defer rt.Close()
-	if err := demoMultiply(ctx, rt, d, dir); err != nil {
+	variants := demoVariants()
+	if one != nil {
+		variants = []variant{*one}
+	} else if err := demoMultiply(ctx, rt, d, dir); err != nil {
 		return err
 	}
-	if err := demoCheck(ctx, rt, d, dir); err != nil {
+	if err := demoCheck(ctx, rt, d, dir, variants); err != nil {
 		return err
 	}
 	d.printf("\nNext, a real model, and the tests:\n" +
@@ -80,7 +101,11 @@ func noTemporary(err error) error {
 // claims is tested each time that it is shown.
 func (s *scene) play(ctx context.Context, eng engine.Engine, d *display) error {
 	d.printf("\n== %s\nquestion: %s\n", s.title, s.question)
-	r, err := follow(ctx, eng, engine.Start{Agent: s.agent, Question: s.question}, d.update)
+	seen := tally{began: map[string]int{}, went: map[string]int{}}
+	r, err := follow(ctx, eng, engine.Start{Agent: s.agent, Question: s.question, Session: s.session}, func(u engine.Update) {
+		seen.see(u)
+		d.update(u)
+	})
 	if err != nil {
 		return err
 	}
@@ -92,6 +117,48 @@ func (s *scene) play(ctx context.Context, eng engine.Engine, d *display) error {
 		return &kernel.Error{Code: kernel.CodeInternal,
 			Message: fmt.Sprintf("%s: ended as %s, verified %s; expected %s, verified %s", s.title, o.Stop, o.Verified, s.stop, s.verified),
 			Hint:    "run `holdfast selfcheck`"}
+	}
+	if err := seen.check(s, r); err != nil {
+		return &kernel.Error{Code: kernel.CodeInternal, Message: s.title + ": " + err.Error(), Hint: "run `holdfast selfcheck`"}
+	}
+	return nil
+}
+
+// tally counts how often each call of a run began, and with how many replies
+// each notice went.
+type tally struct{ began, went map[string]int }
+
+func (t *tally) see(u engine.Update) {
+	switch e := u.Event.(type) {
+	case kernel.CallStarted:
+		t.began[e.Call]++
+	case kernel.ContextPrepared:
+		for _, id := range e.Attached {
+			t.went[id]++
+		}
+	}
+}
+
+// check finds a call that began again, such as when only a request was to be sent
+// again, a notice that went with two requests or with none, and what
+// entered the history although it was not to.
+func (t *tally) check(s *scene, r *engine.Run) error {
+	if len(t.went) != s.notices {
+		return fmt.Errorf("%d notices went with requests, and not %d", len(t.went), s.notices)
+	}
+	for _, counts := range []map[string]int{t.began, t.went} {
+		for id, n := range counts {
+			if n != 1 {
+				return fmt.Errorf("%s was there %d times", id, n)
+			}
+		}
+	}
+	for i := range r.History {
+		for _, text := range s.passing {
+			if strings.Contains(request.Text(&r.History[i]), text) {
+				return fmt.Errorf("%q is in the history", text)
+			}
+		}
 	}
 	return nil
 }
@@ -129,79 +196,6 @@ func demoMultiply(ctx context.Context, eng engine.Engine, d *display, dir string
 	return s.play(ctx, eng, d)
 }
 
-// demoCheck is one task, read a program, run it and say what it printed, under
-// three sets of rules.
-func demoCheck(ctx context.Context, eng engine.Engine, d *display, dir string) error {
-	file, argv, note := demoProgram(ctx)
-	workspace := filepath.Join(dir, "workspace")
-	if err := writeDemoProgram(workspace, file); err != nil {
-		return err
-	}
-	tools, release, err := buildTools(&config.Config{
-		Workspace: workspace,
-		Tools:     []string{"read_file", config.RunProgram},
-		Programs:  map[string]config.Program{"main": {Argv: argv, Timeout: 10 * time.Second}},
-	})
-	if err != nil {
-		return err
-	}
-	defer release()
-	d.printf("\n%s\n", note)
-
-	for _, s := range []struct {
-		title    string
-		run      kernel.Answer
-		turns    int
-		stop     kernel.Stop
-		verified kernel.Verdict
-	}{
-		{"task 2: the program check, with a real file, a real process and a real verdict", kernel.Allow, 3, kernel.StopVerified, kernel.VerdictTrue},
-		{"task 3a: the same check, and running it is refused", kernel.Deny, 3, kernel.StopAnswered, kernel.VerdictNot},
-		{"task 3b: the same check, and the turn limit is one short", kernel.Allow, 2, kernel.StopTurnLimit, kernel.VerdictTrue},
-	} {
-		agent, err := demoAgent(tools, file, s.run, s.turns)
-		if err != nil {
-			return err
-		}
-		one := scene{title: s.title, question: "Read " + file + ", run it and tell me what it prints.", agent: agent, stop: s.stop, verified: s.verified}
-		if err := one.play(ctx, eng, d); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// demoAgent is the agent of the program check. run is the rule for running the
-// program.
-func demoAgent(tools *tool.Set, file string, run kernel.Answer, turns int) (*engine.Agent, error) {
-	m, err := script.New(script.Config{Name: "demo", Script: &script.Script{Steps: []script.Step{
-		{Calls: []script.Call{{ID: "call_1", Name: "read_file", Args: fmt.Sprintf(`{"path":%q}`, file)}}, Usage: &script.Usage{InputTokens: 60, OutputTokens: 12}},
-		{Calls: []script.Call{{ID: "call_2", Name: config.RunProgram, Args: `{"program":"main"}`}}, Usage: &script.Usage{InputTokens: 90, OutputTokens: 12}},
-		{Any: []script.Step{
-			{If: &script.If{LastResultContains: "42"}, Text: file + " ran and printed 42.", Usage: &script.Usage{InputTokens: 120, OutputTokens: 9}},
-			// What it could not see it claims all the same: the verdict counts.
-			{Text: file + " prints 42.", Usage: &script.Usage{InputTokens: 120, OutputTokens: 9}},
-		}},
-	}}})
-	if err != nil {
-		return nil, err
-	}
-	rules, err := policy.NewRules([]policy.Rule{
-		{Answer: kernel.Allow, Tool: "read_file"},
-		{Answer: run, Tool: config.RunProgram},
-	})
-	if err != nil {
-		return nil, err
-	}
-	stdout := "42"
-	limits := kernel.DefaultLimits()
-	limits.Turns = turns
-	return &engine.Agent{
-		Model: m, Tools: tools, Policy: rules, Limits: limits,
-		Verifier: verify.Program{Tool: config.RunProgram, Program: "main", Stdout: &stdout},
-	}, nil
-}
-
 // demoProgram chooses the program to check: Python where it works, and
 // otherwise a shell script. An interpreter that is merely named python3 is not
 // enough: some systems put an installer there.
@@ -223,12 +217,8 @@ func writeDemoProgram(workspace, file string) error {
 	if file == "main.sh" {
 		text = "echo $((6 * 7))\n"
 	}
-	err := os.Mkdir(workspace, 0o700)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(workspace, file), []byte(text), 0o600)
+	if err := os.Mkdir(workspace, 0o700); err != nil {
+		return err
 	}
-	if err != nil {
-		return &kernel.Error{Code: kernel.CodeConfiguration, Message: "the temporary directory cannot be written to", Hint: "check the space and the permissions of TMPDIR", Err: err}
-	}
-	return nil
+	return os.WriteFile(filepath.Join(workspace, file), []byte(text), 0o600)
 }

@@ -87,7 +87,7 @@ func (a *app) withServers(ctx context.Context, flags mcpFlags, ask elicitor, do 
 		return err
 	}
 	c.CompleteMCP(a.env)
-	servers, err := buildMCP(c, ask)
+	servers, err := buildMCP(c, ask, 0)
 	if err != nil {
 		return err
 	}
