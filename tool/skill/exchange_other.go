@@ -1,8 +1,8 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package skill
 
 import "errors"
 
-// exchange swaps two paths in one step, which is used on Linux alone.
+// exchange would swap two paths in one step: there is no such step here.
 func exchange(string, string) error { return errors.ErrUnsupported }

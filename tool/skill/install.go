@@ -65,6 +65,9 @@ func Install(ctx context.Context, archive, folder string, o InstallOptions) (*Sk
 	if err != nil {
 		return nil, "", unfit("the archive holds no skill that can be loaded: "+oneLine(err.Error()), err)
 	}
+	if err := syncTree(root, name); err != nil {
+		return nil, "", unwritable(folder, err)
+	}
 	place := filepath.Join(dir, name)
 	if err := settle(filepath.Join(draft, name), place, o.Replace); err != nil {
 		return nil, "", err
@@ -144,6 +147,21 @@ func sweep(dir string, now time.Time) {
 			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
 		}
 	}
+}
+
+// syncTree makes the names in a folder and in those below it durable; the files
+// are already.
+func syncTree(root *os.Root, name string) error {
+	return fs.WalkDir(root.FS(), name, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return err
+		}
+		d, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		return errors.Join(d.Sync(), d.Close())
+	})
 }
 
 // syncDir makes the names in a folder durable.
