@@ -56,6 +56,10 @@ func serve(mode string) int {
 	case "broken":
 		fmt.Fprintln(os.Stderr, "cannot find the database")
 		return 7
+	case "leaky": // what is shortened is cut in the middle of a secret
+		f.print(strings.Repeat("x", 60) + os.Getenv("TOKEN") + strings.Repeat("x", 400) + "\n")
+		fmt.Fprint(os.Stderr, os.Getenv("TOKEN")+strings.Repeat("y", 790))
+		return 7
 	case "late":
 		// Opening a pipe waits for somebody at its other end.
 		if gate, err := os.Open(os.Getenv(gateVariable)); err == nil {

@@ -5,11 +5,14 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/oauth2"
@@ -117,7 +120,7 @@ func newClient(endpoint string, headers http.Header) (*http.Client, error) {
 	}, nil
 }
 
-// homeward adds headers to the requests to one origin.
+// homeward adds headers to the requests to one origin, and bounds the answers.
 type homeward struct {
 	base    *http.Transport
 	home    *url.URL
@@ -130,7 +133,29 @@ func (h *homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		maps.Copy(r.Header, h.headers)
 	}
-	return h.base.RoundTrip(r)
+	answer, err := h.base.RoundTrip(r)
+	if err == nil && !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") { // whose events the SDK bounds
+		answer.Body = &bounded{answer.Body, maxBody}
+	}
+	return answer, err
+}
+
+// maxBody bounds an answer that is read whole, in bytes.
+const maxBody = maxLine
+
+// bounded is a body that fails once it is over its bound.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read reads what the bound leaves.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, plain(fmt.Sprintf("the answer is over %d bytes", maxBody))
+	}
+	return n, err
 }
 
 // CloseIdleConnections closes what is not in use.

@@ -3,8 +3,10 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -126,6 +128,40 @@ func TestRedirectsStayHome(t *testing.T) {
 	_, warnings := open(t, mcp.Config{Servers: map[string]mcp.Server{"web": {URL: home.URL}}, Backoff: time.Hour}).Snapshot(t.Context())
 	if len(warnings) != 1 || reached.Load() {
 		t.Errorf("%q, away reached: %v", warnings, reached.Load())
+	}
+}
+
+// An answer without an end is not read without one: its server is left out, or
+// its call is unconfirmed, and nothing but that.
+func TestEndlessAnswers(t *testing.T) {
+	for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
+		for _, only := range []string{"initialize", "tools/call"} {
+			web := webServer(t, func(w http.ResponseWriter, r *http.Request) bool {
+				body, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				if !bytes.Contains(body, []byte(`"method":"`+only+`"`)) && (only != "initialize" || r.Method != http.MethodPost) {
+					return true
+				}
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(status)
+				for chunk := bytes.Repeat([]byte(" "), 1<<20); ; {
+					if _, err := w.Write(chunk); err != nil {
+						return false
+					}
+				}
+			})
+			source := open(t, mcp.Config{Servers: map[string]mcp.Server{"web": {URL: web.URL, StartTimeout: time.Minute}}, Backoff: time.Hour})
+			set, warnings := source.Snapshot(t.Context())
+			if only == "initialize" {
+				if len(set.Names()) > 0 || len(warnings) != 1 {
+					t.Errorf("%d: %v, %q", status, set.Names(), warnings)
+				}
+				continue
+			}
+			if o := mustCall(t, set, "mcp__web__greet", `{"name":"Ann"}`); !o.IsError || o.Facts.Disposition == kernel.Landed {
+				t.Errorf("%d: %+v", status, o)
+			}
+		}
 	}
 }
 

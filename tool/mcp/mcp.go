@@ -122,10 +122,14 @@ type Servers struct {
 	first   chan struct{} // closed when the wait for the first start is over
 	work    sync.WaitGroup
 
-	mu       sync.Mutex
-	closed   bool
-	version  int // counts what the servers publish
-	made     int // the version that set and warnings are of
+	// life guards closed. A server's own lock may be held where it is taken, and no
+	// other one is taken under it.
+	life   sync.Mutex
+	closed bool
+
+	mu       sync.Mutex // a server's own lock may be taken under it, and not the other way round
+	version  int        // counts what the servers publish
+	made     int        // the version that set and warnings are of
 	set      *tool.Set
 	warnings []string
 }
@@ -258,8 +262,8 @@ func distinct(tools []tool.Tool) (kept []tool.Tool, warnings []string) {
 
 // spawn starts work that Close waits for. Once it was called nothing is started.
 func (s *Servers) spawn(work func()) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.life.Lock()
+	defer s.life.Unlock()
 	if !s.closed {
 		s.work.Go(work)
 	}
@@ -278,9 +282,9 @@ func (s *Servers) publish() {
 // once.
 func (s *Servers) Close() error {
 	s.cancel()
-	s.mu.Lock()
+	s.life.Lock()
 	s.closed = true
-	s.mu.Unlock()
+	s.life.Unlock()
 	s.begin.Do(func() { close(s.first) })
 	s.work.Wait()
 	return nil

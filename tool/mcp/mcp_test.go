@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -419,6 +420,17 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 	}
 }
 
+// Nor do they hold a part of one, where a text was shortened or one value begins
+// another.
+func TestErrorsHoldNoPartOfASecret(t *testing.T) {
+	s, _ := fixtureServer(t, "leaky")
+	s.Env["TOKEN"], s.Env["SHORT"] = "s3cret-"+strings.Repeat("value", 20), "s3cret-value"
+	_, warnings := open(t, mcp.Config{Servers: map[string]mcp.Server{"docs": s}, Backoff: time.Hour}).Snapshot(t.Context())
+	if len(warnings) != 1 || strings.Contains(warnings[0], "value") || strings.Count(warnings[0], "[secret]") < 1 || !strings.Contains(warnings[0], "yyy") {
+		t.Errorf("%q", warnings)
+	}
+}
+
 func TestConfiguration(t *testing.T) {
 	for name, c := range map[string]mcp.Config{
 		"none":       {},
@@ -461,4 +473,21 @@ func eventually(t *testing.T, holds func() bool) {
 			t.Fatal("it never came about")
 		}
 	}
+}
+
+// Many runs share the servers: that lists change while they all ask for
+// snapshots holds none of them up.
+func TestManyAskWhileListsChange(t *testing.T) {
+	source, _ := one(t, "plain")
+	source.Snapshot(t.Context())
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 300 {
+				source.Changed("docs")
+				source.Snapshot(t.Context())
+			}
+		})
+	}
+	all.Wait()
 }

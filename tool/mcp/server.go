@@ -79,6 +79,8 @@ func secretsOf(c Server, getenv func(string) string) []string {
 			add(token)
 		}
 	}
+	// The longest first: one that begins another must not leave the rest of it.
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	return secrets
 }
 
@@ -287,13 +289,18 @@ func (l *link) explain(ctx context.Context, err error, what string) error {
 
 // redact takes out what is secret, and what no line can hold.
 func (s *server) redact(text string) string {
+	return oneLine(s.withoutSecrets(text), maxReason)
+}
+
+// withoutSecrets takes out what is secret. It comes before a text is shortened:
+// half of a secret would pass.
+func (s *server) withoutSecrets(text string) string {
 	for _, secret := range s.secrets {
 		text = strings.ReplaceAll(text, secret, "[secret]")
 	}
 	if s.config.URL != "" {
 		text = strings.ReplaceAll(text, s.config.URL, safeURL(s.config.URL))
 	}
-	text, _ = tool.Bound(strings.Join(strings.Fields(tool.Clean(text)), " "), maxReason)
 	return text
 }
 

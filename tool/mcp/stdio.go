@@ -157,7 +157,7 @@ func (c *child) hear(message jsonrpc.Message) {
 }
 
 func (c *child) note(text string) {
-	text = c.server.redact(oneLine(text, maxNoisy))
+	text = oneLine(c.server.withoutSecrets(text), maxNoisy)
 	c.mu.Lock()
 	if len(c.first) < maxNoise {
 		c.first = append(c.first, text)
@@ -190,11 +190,11 @@ func (c *child) noise() string {
 // complaint quotes the end of what the server printed to standard error.
 func (c *child) complaint() string {
 	e := c.proc.Stderr()
-	text := strings.TrimSpace(tool.Clean(e.Last(maxTail)))
+	text := strings.TrimSpace(tool.Clean(c.server.withoutSecrets(e.Last(maxStderr))))
 	if text == "" {
 		return ""
 	}
-	return "; standard error ends with: " + text
+	return "; standard error ends with: " + process.Output{Head: []byte(text), Total: int64(len(text))}.Last(maxTail)
 }
 
 // ended reports whether the process is over, which it may be a moment after its
