@@ -37,10 +37,6 @@ func TestDemoGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := process(t, t.TempDir(), "demo")
-	// The program by its name: the demonstration starts its own file as a server.
-	if cmd.Path, err = exec.LookPath("holdfast"); err != nil {
-		t.Fatal(err)
-	}
 	cmd.Env = append(cmd.Env, "PATH="+bin)
 	got, err := cmd.Output()
 	if err != nil {

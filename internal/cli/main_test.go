@@ -35,8 +35,12 @@ func (c checked) Run() int {
 }
 
 // TestMain makes the test binary the program too: called by the name holdfast
-// it is holdfast, so that the scripts run real processes.
+// it is holdfast, so that the scripts run real processes, and whatever it is
+// called it serves the demonstration, which starts its own file.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == demoDocsName {
+		os.Exit(Process(os.Args[1:]))
+	}
 	testscript.Main(checked{m}, map[string]func(){
 		"holdfast": func() { os.Exit(Process(os.Args[1:])) },
 	})
