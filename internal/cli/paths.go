@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/holdfast-run/holdfast/internal/cli/config"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -37,7 +39,8 @@ func journalBeside(file string) string {
 // hostFiles are the paths that belong to the host and not to the agent, which
 // otherwise could rewrite its rules or its record: the configuration, the one
 // that is read by default, the script that answers, the journal with the files
-// that SQLite keeps beside it, the folder of journals, and those of the memory.
+// that SQLite keeps beside it, the folder of journals, those of the rules, of the
+// memory and of the skills, and what the command lines of hooks and servers name.
 func hostFiles(c *config.Config, journal string) ([]string, error) {
 	paths := []string{
 		filepath.Join(filepath.Dir(c.File), defaultConfig), filepath.Dir(journalBeside(c.File)),
@@ -46,7 +49,10 @@ func hostFiles(c *config.Config, journal string) ([]string, error) {
 	if c.File != "" {
 		paths = append(paths, c.File)
 	}
-	paths = append(append(paths, memoryFolders(c)...), c.Skills...)
+	if c.PolicyDir != "" {
+		paths = append(paths, c.PolicyDir)
+	}
+	paths = slices.Concat(paths, memoryFolders(c), c.Skills, hostPrograms(c))
 	if c.Model.Provider == config.Script {
 		paths = append(paths, c.Model.Name)
 	}
@@ -58,6 +64,34 @@ func hostFiles(c *config.Config, journal string) ([]string, error) {
 		paths[i] = abs
 	}
 	return paths, nil
+}
+
+// hostPrograms are the files that hooks and MCP servers are made of, as far as
+// their command lines name them: whoever could write one would decide, or have
+// the host's rights. A file that is not there yet counts, and a folder does not:
+// that may be what a server works on.
+func hostPrograms(c *config.Config) []string {
+	var paths []string
+	add := func(argv []string) {
+		for i, arg := range argv {
+			if arg == "" || strings.HasPrefix(arg, "-") || i == 0 && !strings.ContainsRune(arg, filepath.Separator) {
+				continue // a name alone is looked up in PATH
+			}
+			if !filepath.IsAbs(arg) {
+				arg = filepath.Join(c.Dir, arg)
+			}
+			if info, err := os.Stat(arg); err != nil || !info.IsDir() {
+				paths = append(paths, arg)
+			}
+		}
+	}
+	for _, h := range slices.Concat(c.Hooks.Before, c.Hooks.After) {
+		add(h.Command)
+	}
+	for _, s := range c.MCP {
+		add(s.Command)
+	}
+	return paths
 }
 
 func unnamedDirectory(err error) error {

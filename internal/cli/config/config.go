@@ -65,7 +65,8 @@ type Config struct {
 	// with a run.
 	PolicyPlaces []string
 	// PolicyDir is the folder that more rules are in, absolute, whether or not it is
-	// there. It is not kept with a run, which has the rules themselves.
+	// there; empty: there is none. A run is kept with the rules themselves, and with
+	// the folder for its tools to stay out of.
 	PolicyDir string
 	Limits    kernel.Limits
 	Retry     kernel.Retry

@@ -33,7 +33,7 @@ func Diff(kept, now *Config) []string {
 // the keys.
 func settings(c *Config) map[string]string {
 	s := c.stored()
-	s.Policy = nil
+	s.Policy, s.PolicyDir = nil, "" // the rules are compared, wherever they stand
 	s.Limits.LastTurn = cmp.Or(s.Limits.LastTurn, kernel.LastTurnRun)
 	s.Unknown = cmp.Or(s.Unknown, kernel.UnknownTell)
 	context := c.Context.Said()

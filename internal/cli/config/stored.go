@@ -32,6 +32,7 @@ type stored struct {
 	Sandbox      *storedSandbox           `json:"sandbox,omitempty"`
 	MCP          map[string]storedMCP     `json:"mcp,omitempty"`
 	Policy       []storedRule             `json:"policy,omitempty"`
+	PolicyDir    string                   `json:"policy_dir,omitempty"`
 	Limits       storedLimits             `json:"limits"`
 	Verify       *storedVerify            `json:"verify,omitempty"`
 	Engine       storedEngine             `json:"engine"`
@@ -128,7 +129,7 @@ func (c *Config) Stored() ([]byte, error) {
 		return nil, c.fail("no model is configured", "name a provider")
 	}
 	s := c.stored()
-	for _, path := range append([]string{s.File, s.Dir, s.Workspace, s.Model.Name}, append(s.Memory.paths(), s.Skills...)...) {
+	for _, path := range append([]string{s.File, s.Dir, s.Workspace, s.Model.Name, s.PolicyDir}, append(s.Memory.paths(), s.Skills...)...) {
 		if !utf8.ValidString(path) {
 			return nil, c.fail(fmt.Sprintf("the path %q cannot be kept with a run: it is not valid UTF-8", path), "rename it")
 		}
@@ -157,10 +158,11 @@ func (c *Config) stored() *stored {
 			Retry: storedRetry{Attempts: c.Retry.Attempts, PerRun: c.Retry.PerRun, Wait: span(c.Retry.Wait)},
 		},
 		Verify: storeVerify(c.Verify), Engine: storedEngine{Lease: span(c.Engine.Lease)}, Unknown: c.Unknown,
-		Memory:  storeMemory(c.Memory),
-		Skills:  c.Skills,
-		Hooks:   storeHooks(&c.Hooks),
-		Context: storeContext(&c.Context),
+		Memory:    storeMemory(c.Memory),
+		Skills:    c.Skills,
+		Hooks:     storeHooks(&c.Hooks),
+		Context:   storeContext(&c.Context),
+		PolicyDir: c.PolicyDir,
 	}
 	if c.File != "" && !filepath.IsAbs(c.File) {
 		s.File = filepath.Join(c.Dir, filepath.Base(c.File)) // its folder is Dir
@@ -264,10 +266,11 @@ func (s *stored) config() (*Config, error) {
 		Retry:          kernel.Retry{Attempts: l.Retry.Attempts, PerRun: l.Retry.PerRun, Wait: time.Duration(l.Retry.Wait)},
 		RequestTimeout: time.Duration(l.RequestTimeout),
 		Verify:         s.Verify.check(), Engine: Engine{Lease: time.Duration(s.Engine.Lease)}, Unknown: s.Unknown, Kept: true,
-		Memory:  s.Memory.memory(),
-		Skills:  s.Skills,
-		Hooks:   s.Hooks.hooks(),
-		Context: s.Context.context(),
+		Memory:    s.Memory.memory(),
+		Skills:    s.Skills,
+		Hooks:     s.Hooks.hooks(),
+		Context:   s.Context.context(),
+		PolicyDir: s.PolicyDir,
 	}
 	if len(s.Programs) > 0 {
 		c.Programs = make(map[string]Program, len(s.Programs))
@@ -315,7 +318,7 @@ func (s *stored) check() error {
 	switch {
 	case s.Version != storedVersion:
 		return unreadableStored("it names no form", nil)
-	case relative(s.Dir), relative(s.Workspace), s.File != "" && relative(s.File), slices.ContainsFunc(append(s.Memory.paths(), s.Skills...), relative):
+	case relative(s.Dir), relative(s.Workspace), s.File != "" && relative(s.File), s.PolicyDir != "" && relative(s.PolicyDir), slices.ContainsFunc(append(s.Memory.paths(), s.Skills...), relative):
 		return unreadableStored("a path is not absolute", nil)
 	case !slices.Contains([]string{OpenAI, Anthropic, Script}, s.Model.Provider):
 		return unreadableStored(fmt.Sprintf("the provider %.80q is not known", s.Model.Provider), nil)
