@@ -127,6 +127,7 @@ func (e *entry) policy(ctx context.Context) {
 		if hashed, ok := p.(policy.Hashed); ok {
 			e.d.Policy = kernel.Clip(hashed.Hash(), maxHash)
 		}
+		e.d.Changed = e.changed
 		decision, err := p.Decide(ctx, e.request())
 		return errors.Join(err, e.take(&decision))
 	})

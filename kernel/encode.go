@@ -129,6 +129,7 @@ func (e *CallDecided) appendJSON(b []byte) []byte {
 	}
 	b = appendSome(b, `,"risk":`, e.Risk)
 	b = appendSome(b, `,"policy":`, e.Policy)
+	b = appendTrue(b, `,"changed":true`, e.Changed)
 	return append(b, '}')
 }
 

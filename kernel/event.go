@@ -279,9 +279,12 @@ type CallDecided struct {
 	// Asking says how a person is asked, where Answer is Ask. nil: without an
 	// expiry, by anyone, for good.
 	Asking *Asking `json:"asking,omitempty"`
-	// The next two are for the record, and decide nothing here.
+	// The next three are for the record, and decide nothing here.
 	Risk   Risk   `json:"risk,omitempty"`
 	Policy string `json:"policy,omitempty"` // hash of the policy that answered
+	// Changed says that the tool was described in another way than at first, so
+	// that what the policy allows was asked about.
+	Changed bool `json:"changed,omitempty"`
 }
 
 // Asking says how a person is asked about a call.

@@ -137,6 +137,7 @@ func (x *exact) callDecided() Event {
 	readSome(x, `,"key":`, &e.Key)
 	readSome(x, `,"risk":`, &e.Risk)
 	readSome(x, `,"policy":`, &e.Policy)
+	e.Changed = x.is(`,"changed":true`)
 	x.must(`}`)
 	return e
 }

@@ -36,6 +36,7 @@ func TestReread(t *testing.T) {
 		CallDecided{At: 1, Cmd: 2, Call: "a", Answer: Allow, Code: "c", Reason: "r", Rule: "u", Effect: Once, Attempts: 3, Keyed: true, Key: "k"},
 		ContextPrepared{At: 1, Cmd: 2, Tools: "d", Attached: []string{"n1", "n\"2"}},
 		CallDecided{At: 1, Cmd: 2, Call: "a", Answer: Deny, Rule: "u", Risk: RiskHigh, Policy: "p"},
+		CallDecided{At: 1, Cmd: 2, Call: "a", Answer: Allow, Policy: "p", Changed: true},
 		Observed{At: 1, Cmd: 2, Call: "a"},
 		CallStarted{At: 1, Cmd: 2, Call: "a", Effect: "e"},
 		CallReturned{At: 1, Cmd: 2, Call: "a", Result: ResultFacts{Status: StatusOK, Disposition: Landed, Code: "c", Digest: "d", Size: 5, Omitted: 6}, Jitter: 7},

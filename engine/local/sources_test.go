@@ -128,6 +128,9 @@ func TestChangedToolsAreAskedAbout(t *testing.T) {
 	for _, e := range events(t, j, r.Head.Run) {
 		if d, ok := e.(kernel.CallDecided); ok {
 			answers = append(answers, d.Answer)
+			if d.Changed != (d.Answer == kernel.Ask) {
+				t.Errorf("the record of a decision says %+v", d)
+			}
 		}
 	}
 	if !slices.Equal(answers, []kernel.Answer{kernel.Allow, kernel.Ask, kernel.Ask}) || ran.count() != 2 {

@@ -20,14 +20,27 @@ type pastDecision struct {
 }
 
 // request is the call as the present rules see it: with the effect class that
-// it was recorded with.
+// it was recorded with, and with the risk where its tool is not here.
 func (p *pastDecision) request(b *ruleBook) policy.Request {
 	r := b.request(p.call.Name, json.RawMessage(p.call.Arguments), identity{p.head.User, p.head.Tenant})
 	r.Run, r.Session, r.Call = p.head.Run, p.head.Session, p.call.ID
 	if p.decided.Effect != "" {
 		r.Effect = p.decided.Effect
 	}
+	if _, here := b.tools.Spec(p.call.Name); !here && p.decided.Risk != "" {
+		r.Risk = p.decided.Risk
+	}
+	r.Changed = p.decided.Changed
 	return r
+}
+
+// answered is what a run makes of the rules' answer: what they allow of a tool
+// that had changed is asked about.
+func (p *pastDecision) answered(a kernel.Answer) kernel.Answer {
+	if a == kernel.Allow && p.decided.Changed {
+		return kernel.Ask
+	}
+	return a
 }
 
 // pastDecisions yields the decisions that rules took in the runs of a journal that

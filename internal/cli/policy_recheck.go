@@ -65,10 +65,11 @@ func (a *app) recheckPolicy(ctx context.Context, flags journalFlags, since time.
 	err = pastDecisions(ctx, reader, flags.who, from, func(p *pastDecision) error {
 		out.Looked++
 		now, err := b.rules.Decide(ctx, p.request(b))
-		if err == nil && now.Answer != p.decided.Answer {
+		answer := p.answered(now.Answer)
+		if err == nil && answer != p.decided.Answer {
 			out.Differences = append(out.Differences, policyDifference{
 				Run: p.head.Run, Call: p.call.ID, At: p.at.UTC(), Tool: p.call.Name, Args: p.call.Arguments,
-				Then: string(p.decided.Answer), Now: string(now.Answer), Rule: now.Rule, Was: p.decided.Rule, Policy: p.decided.Policy,
+				Then: string(p.decided.Answer), Now: string(answer), Rule: now.Rule, Was: p.decided.Rule, Policy: p.decided.Policy,
 			})
 		}
 		return err

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -171,14 +172,14 @@ func narrowest(p *pastDecision) (policy.Rule, error) {
 	if err := errors.Join(dec.Decode(&args), enc.Encode(args)); err != nil {
 		return policy.Rule{}, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the call's arguments are no JSON object", Err: err}
 	}
-	when := "args == " + strings.TrimSpace(canonical.String())
+	when := "args == " + visible(strings.TrimSpace(canonical.String()))
 	for _, who := range []struct{ name, value string }{{"user", p.head.User}, {"tenant", p.head.Tenant}} {
 		if who.value != "" {
 			quoted, err := json.Marshal(who.value)
 			if err != nil {
 				return policy.Rule{}, err
 			}
-			when += " && " + who.name + " == " + string(quoted)
+			when += " && " + who.name + " == " + visible(string(quoted))
 		}
 	}
 	r := policy.Rule{Answer: kernel.Allow, Tool: p.call.Name, When: when}
@@ -186,6 +187,24 @@ func narrowest(p *pastDecision) (policy.Rule, error) {
 		return r, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "no rule can be made of this call: " + err.Message, Hint: "write one by hand: see docs/policy.md"}
 	}
 	return r, nil
+}
+
+// visible escapes what does not show inside the texts of an expression, which
+// stays the same: in a file of rules it would mislead a reader, be folded into a
+// space, or be no YAML.
+func visible(expression string) string {
+	var b strings.Builder
+	for _, r := range expression {
+		switch {
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // yamlRule writes a rule on one line, so that it can be added to a list.

@@ -15,9 +15,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/holdfast-run/holdfast/internal/process"
@@ -103,10 +101,7 @@ const (
 	refuse = "refuse"
 )
 
-type verdict struct {
-	Verdict string `json:"verdict"`
-	Reason  string `json:"reason"`
-}
+type verdict struct{ Verdict, Reason string }
 
 // ask runs the program. fault says why there is no verdict, and is safe to show:
 // it holds nothing that the program wrote.
@@ -138,22 +133,20 @@ func (h *Hook) ask(ctx context.Context, q asked) (v verdict, fault string) {
 	return read(r.Stdout.Head)
 }
 
-// read is strict: one object of these two keys, each once, and nothing behind it.
+// read is strict: one object of these two keys, spelled like this, each once, and
+// nothing behind it.
 func read(b []byte) (v verdict, fault string) {
 	const none = `its program gave no verdict: it has to write {"verdict":"pass"} or {"verdict":"refuse","reason":"…"}`
-	if err := kernel.CheckArguments(string(bytes.TrimSpace(b))); err != nil {
+	b = bytes.TrimSpace(b)
+	var fields map[string]any // a struct would take keys in any case
+	if kernel.CheckArguments(string(b)) != nil || json.Unmarshal(b, &fields) != nil {
 		return verdict{}, none
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&v); err != nil {
-		return verdict{}, none
+	word, _ := fields["verdict"].(string)
+	reason, given := fields["reason"].(string)
+	switch {
+	case word == pass && len(fields) == 1, word == refuse && len(fields) == 1, word == refuse && len(fields) == 2 && given:
+		return verdict{word, reason}, ""
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return verdict{}, none
-	}
-	if v.Verdict != refuse && (v.Verdict != pass || v.Reason != "") {
-		return verdict{}, none
-	}
-	return v, ""
+	return verdict{}, none
 }

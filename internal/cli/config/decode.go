@@ -41,7 +41,7 @@ func (c *Config) decode(text []byte, tools []string) error {
 		"engine":       c.decodeEngine,
 		"memory":       c.decodeMemory,
 		"skills":       func(value) error { return nil }, // read last: it is compared with the workspace
-		"hooks":        c.decodeHooks,
+		"hooks":        func(v value) error { return c.decodeHooks(v, tools) },
 		"context":      c.decodeContext,
 		"unknown":      into(&c.Unknown, choice(kernel.UnknownTell, kernel.UnknownWait)),
 	})

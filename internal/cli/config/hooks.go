@@ -1,10 +1,9 @@
 package config
 
 import (
-	"path"
-	"strings"
 	"time"
 
+	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/policy"
 )
 
@@ -24,18 +23,22 @@ type Hook struct {
 // maxHooks bounds the hooks before calls, and those after them.
 const maxHooks = policy.MaxHooks
 
-func (c *Config) decodeHooks(v value) error {
+func (c *Config) decodeHooks(v value, known []string) error {
+	list := func(v value) ([]Hook, error) { return decodeHookList(v, known) }
 	return v.mapping(fields{
-		"before": into(&c.Hooks.Before, decodeHookList),
-		"after":  into(&c.Hooks.After, decodeHookList),
+		"before": into(&c.Hooks.Before, list),
+		"after":  into(&c.Hooks.After, list),
 	})
 }
 
-func decodeHookList(v value) (list []Hook, err error) {
+func decodeHookList(v value, known []string) (list []Hook, err error) {
 	err = v.list(func(item value) error {
 		h, err := decodeHook(item)
 		list = append(list, h)
-		return err
+		if err != nil {
+			return err
+		}
+		return aboutSomething(item, policy.Rule{Tool: h.Tool}, known)
 	})
 	if err == nil && len(list) > maxHooks {
 		err = v.fail("let one program look at more", "lists %d hooks; at most %d are possible", len(list), maxHooks)
@@ -72,8 +75,8 @@ func toolPattern(v value) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, bad := path.Match(s, ""); bad != nil || s == "" || len(s) > policy.MaxPattern || strings.ContainsAny(s, `?[]\ `) {
-		return "", v.fail("write a tool's name; * stands for any characters", "%.80q is no tool name and no pattern", s)
+	if bad := (policy.Rule{Answer: kernel.Deny, Tool: s}).Validate(); bad != nil {
+		return "", v.fail(bad.Hint, "%s", bad.Message)
 	}
 	return s, nil
 }

@@ -22,3 +22,22 @@ func TestHooksMost(t *testing.T) {
 		}
 	}
 }
+
+// A hook that looks at no tool would keep nothing out, and nobody would notice.
+func TestHooksRefuse(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"run_progam":  `holdfast.yaml:3: hooks.before[0]: unknown tool "run_progam"`,
+		"write_*file": "",
+		"mcp__docs_*": "",
+		"load_skill":  "",
+		"delete*":     `holdfast.yaml:3: hooks.before[0]: no tool is named like "delete*"`,
+		"a/b":         `"a/b" is no tool name and no pattern`,
+		"mcp__[d]*":   `"mcp__[d]*" is no tool name and no pattern`,
+	} {
+		dir := folder(t, map[string]string{"holdfast.yaml": "hooks:\n  before:\n    - {tool: \"" + pattern + "\", command: [\"true\"]}\n"})
+		_, err := config.Read(filepath.Join(dir, "holdfast.yaml"), tools)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+}

@@ -14,25 +14,32 @@ import (
 )
 
 func (c *Config) decodePolicy(v value, known []string) error {
-	known = slices.Concat(known, skillTools())
 	return v.list(func(item value) error {
 		rule, err := decodeRule(item)
 		if err != nil {
 			return err
 		}
-		// A rule that is about nothing is a slip, and one that was to deny is a
-		// hole.
-		if !slices.ContainsFunc(known, rule.Matches) && !ofMCP(rule.Tool) {
-			what := "unknown tool"
-			if strings.Contains(rule.Tool, "*") {
-				what = "no tool is named like"
-			}
-			return item.fail(hintFor(rule.Tool, known), "%s %.80q", what, rule.Tool)
+		if err := aboutSomething(item, rule, known); err != nil {
+			return err
 		}
 		c.PolicyPlaces = append(c.PolicyPlaces, fmt.Sprintf("%s:%d", item.doc.file, item.node.Line))
 		c.Policy = append(c.Policy, rule.WithDefaults())
 		return nil
 	})
+}
+
+// aboutSomething refuses a rule, or a hook, that is about no tool that there can
+// be: it is a slip, and where it was to keep something out, a hole.
+func aboutSomething(item value, rule policy.Rule, known []string) error {
+	known = slices.Concat(known, skillTools())
+	if slices.ContainsFunc(known, rule.Matches) || ofMCP(rule.Tool) {
+		return nil
+	}
+	what := "unknown tool"
+	if strings.Contains(rule.Tool, "*") {
+		what = "no tool is named like"
+	}
+	return item.fail(hintFor(rule.Tool, known), "%s %.80q", what, rule.Tool)
 }
 
 // defaultPolicyDir holds rules where nothing names another folder.
