@@ -13,7 +13,8 @@ import (
 )
 
 // How long the sources of tools have to answer: while a run can wait for them,
-// and once they have answered before. After twice that they are left out.
+// and once they have answered before and do not say that there is something to
+// wait for. After twice that they are left out.
 const (
 	sourcesWait  = 5 * time.Second
 	sourcesAgain = 100 * time.Millisecond
@@ -84,7 +85,26 @@ func (s *sources) latest() *snapshot {
 func (s *sources) prompt() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.answered
+	return s.answered && s.immediate()
+}
+
+// immediate reports whether none of them has something to wait for.
+func (s *sources) immediate() bool {
+	for _, one := range s.list {
+		if from, ok := one.from.(tool.Immediate); ok && !one.immediate(from, s.x) {
+			return false
+		}
+	}
+	return true
+}
+
+// immediate asks the source. One that panics is asked for its tools all the same,
+// which tells people of it.
+func (s *source) immediate(from tool.Immediate, x *Execution) (is bool) {
+	is = true
+	var err error
+	defer x.contain(s.name, &err)
+	return from.Immediate()
 }
 
 // take takes a snapshot for a preparation (0: for the calls of a run that was
@@ -96,7 +116,7 @@ func (s *sources) take(ctx context.Context, cmd kernel.Seq) (*snapshot, []string
 		return s.snap, nil
 	}
 	wait := sourcesWait
-	if s.answered {
+	if s.answered && s.immediate() {
 		wait = sourcesAgain
 	}
 	sets, warnings := s.ask(ctx, wait)

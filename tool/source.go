@@ -15,6 +15,13 @@ type Source interface {
 	Snapshot(ctx context.Context) (*Set, []string)
 }
 
+// Immediate is what a Source implements that knows whether Snapshot has to wait
+// for something that is worth it, such as a list that has changed.
+type Immediate interface {
+	// Immediate reports whether Snapshot would answer at once. It does so itself.
+	Immediate() bool
+}
+
 // Narrower is what a tool implements when a result of it narrows what the rest
 // of the run may call. It can take rights away, and never give one.
 type Narrower interface {

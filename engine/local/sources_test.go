@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal/memory"
@@ -213,6 +214,49 @@ func TestSourceThatBlocksLater(t *testing.T) {
 	}
 	if want := []string{"the tools of source 1 of tools are left out: it does not answer"}; !slices.Equal(r.Outcome.Warnings, want) {
 		t.Errorf("warnings %q", r.Outcome.Warnings)
+	}
+}
+
+// waiting is a source that says when there is something to wait for.
+type waiting struct {
+	sourceFunc
+	immediate func() bool
+}
+
+func (w waiting) Immediate() bool { return w.immediate() }
+
+// Report A39: a source that says that its tools have changed is given the time to
+// say what they are now, also between two requests; one that panics when it is
+// asked has changed nothing.
+func TestSourceThatIsWorthWaitingFor(t *testing.T) {
+	var ran counter
+	for name, tt := range map[string]struct {
+		immediate func() bool
+		patient   bool
+	}{
+		"has changed": {func() bool { return false }, true},
+		"as it was":   {func() bool { return true }, false},
+		"panics":      {func() bool { panic("secret") }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked counter
+			src := waiting{func(ctx context.Context) (*tool.Set, []string) {
+				until, _ := ctx.Deadline()
+				if asked.n.Add(1) > 1 && time.Until(until) > time.Second {
+					return tools(t, ran.tool("now")), nil
+				}
+				return tools(t, ran.tool("before")), nil
+			}, tt.immediate}
+			m := &script{steps: []step{calls(call("c1", "before", `{}`)), says("done")}}
+			wantStop(t, run(t, &engine.Agent{Model: m, Policy: allowAll{}, Sources: []tool.Source{src}}), kernel.StopAnswered, "")
+			want := "before"
+			if tt.patient {
+				want = "now"
+			}
+			if got := offered(m.requests()[1]); !slices.Equal(got, []string{want}) {
+				t.Errorf("offered %q, want %q", got, want)
+			}
+		})
 	}
 }
 

@@ -61,10 +61,7 @@ func serve(mode string) int {
 		fmt.Fprint(os.Stderr, os.Getenv("TOKEN")+strings.Repeat("y", 790))
 		return 7
 	case "late":
-		// Opening a pipe waits for somebody at its other end.
-		if gate, err := os.Open(os.Getenv(gateVariable)); err == nil {
-			_ = gate.Close()
-		}
+		awaitGate()
 	case "chatty":
 		f.print("Server v1 starting\n🚀 ready\n\n{\"level\":\"info\"}\n")
 	}
@@ -83,6 +80,14 @@ func serve(mode string) int {
 		}
 	}
 	return 0
+}
+
+// awaitGate waits for the test. Opening a pipe waits for somebody at its other
+// end.
+func awaitGate() {
+	if gate, err := os.Open(os.Getenv(gateVariable)); err == nil {
+		_ = gate.Close()
+	}
 }
 
 func (f *fixture) print(s string) {
@@ -120,6 +125,12 @@ func (f *fixture) handle(m message) {
 		})
 	case "tools/list":
 		note("list")
+		f.mu.Lock()
+		slow := f.mode == "slow list" && f.changed
+		f.mu.Unlock()
+		if slow {
+			awaitGate()
+		}
 		f.reply(m.ID, "result", f.list(m.Params.Cursor))
 	case "tools/call":
 		note("call " + m.Params.Name)

@@ -47,6 +47,7 @@ func (s *server) list(ctx context.Context, l *link) error {
 	slices.Sort(notes)
 	s.mu.Lock()
 	s.tools, s.notes = tools, notes
+	s.overdue.Store(false)
 	s.mu.Unlock()
 	s.source.publish()
 	return nil
@@ -86,17 +87,25 @@ func (s *server) pages(ctx context.Context, session *sdk.ClientSession) (tools [
 	return tools, append(notes, fmt.Sprintf("its list of tools has over %d pages; the rest is left out", maxPages)), nil
 }
 
-// relist lists again what has changed, and waits for that until ctx ends. However
-// many callers there are, one list is read; it goes on when nobody waits for it any
-// more.
+// stale reports whether the tools may not be those that the server has now.
+func (s *server) stale() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.link != nil && (s.listing != nil || s.changed.Load())
+}
+
+// relist lists again what has changed, and waits for that until ctx ends, unless
+// somebody has waited in vain before. However many callers there are, one list is
+// read; it goes on when nobody waits for it any more.
 func (s *server) relist(ctx context.Context) {
 	done := s.listAgain()
-	if done == nil {
+	if done == nil || s.overdue.Load() {
 		return
 	}
 	select {
 	case <-done:
 	case <-ctx.Done():
+		s.overdue.Store(true)
 		s.source.publish() // that the list is being read
 	}
 }
@@ -117,6 +126,7 @@ func (s *server) listAgain() <-chan struct{} {
 		s.mu.Lock()
 		s.listing = nil
 		if err != nil {
+			s.overdue.Store(true)
 			s.notes = []string{"its tools have changed and could not be listed again, so that they are as they were: " + s.redact(err.Error())}
 		}
 		s.mu.Unlock()

@@ -134,7 +134,10 @@ type Servers struct {
 	warnings []string
 }
 
-var _ tool.Source = (*Servers)(nil)
+var (
+	_ tool.Source    = (*Servers)(nil)
+	_ tool.Immediate = (*Servers)(nil)
+)
 
 // New returns the servers' source, or CONFIGURATION. It starts nothing.
 func New(c Config) (*Servers, error) {
@@ -180,8 +183,8 @@ func (s *Servers) awaitFirst() {
 
 // Snapshot returns the tools of the servers that are up, and starts them where
 // nobody has. It waits at most Config.Wait, once, for those that are starting, and at most as
-// long for the lists of those that have said that theirs has changed. What is left out is
-// named in the warnings.
+// long for the lists of those that have said that theirs has changed: once for a list
+// that is not there by then. What is left out is named in the warnings.
 func (s *Servers) Snapshot(ctx context.Context) (*tool.Set, []string) {
 	s.Start()
 	select {
@@ -198,11 +201,17 @@ func (s *Servers) refresh(ctx context.Context) {
 	defer cancel()
 	var all sync.WaitGroup
 	for _, one := range s.servers {
-		if one.changed.Load() {
+		if one.stale() {
 			all.Go(func() { one.relist(ctx) })
 		}
 	}
 	all.Wait()
+}
+
+// Immediate reports whether no server has said that its tools have changed, and
+// nobody has waited yet for what they are now.
+func (s *Servers) Immediate() bool {
+	return !slices.ContainsFunc(s.servers, func(one *server) bool { return one.stale() && !one.overdue.Load() })
 }
 
 // snapshot joins what the servers have published.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -287,8 +288,11 @@ func TestListChanged(t *testing.T) {
 	if o := mustCall(t, before, "mcp__docs__change", `{}`); o.Text != "changed" {
 		t.Fatal(o.Text)
 	}
+	if s.Immediate() {
+		t.Error("a list that has changed is nothing to wait for")
+	}
 	after, warnings := s.Snapshot(t.Context())
-	if !slices.Equal(after.Names(), []string{"mcp__docs__added", "mcp__docs__echo"}) || len(warnings) > 0 {
+	if !s.Immediate() || !slices.Equal(after.Names(), []string{"mcp__docs__added", "mcp__docs__echo"}) || len(warnings) > 0 {
 		t.Fatalf("%q %q", after.Names(), warnings)
 	}
 	if n := lines(t, log, "list"); n != 2 {
@@ -311,6 +315,40 @@ func TestListChanged(t *testing.T) {
 	}
 	if o := mustCall(t, after, "mcp__docs__added", `{}`); o.IsError {
 		t.Errorf("%q", o.Text)
+	}
+}
+
+// A list that has changed and does not come is waited for once. The tools stay
+// as they were, with a warning, and it counts whenever it comes.
+func TestListThatDoesNotCome(t *testing.T) {
+	s, log := fixtureServer(t, "slow list")
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Env[gateVariable] = gate
+	s.StartTimeout = time.Minute
+	source := open(t, mcp.Config{Servers: map[string]mcp.Server{"docs": s}, Wait: 300 * time.Millisecond})
+	source.Settle(t.Context())
+	before, _ := source.Snapshot(t.Context())
+	mustCall(t, before, "mcp__docs__change", `{}`)
+	for range 2 { // it waits in the first round alone
+		set, warnings := source.Snapshot(t.Context())
+		if set != before || len(warnings) != 1 || !strings.Contains(warnings[0], "the list is still being read") || !source.Immediate() {
+			t.Fatalf("%q %q", set.Names(), warnings)
+		}
+	}
+	opened, err := os.OpenFile(gate, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = opened.Close()
+	eventually(t, func() bool {
+		set, warnings := source.Snapshot(t.Context())
+		return slices.Contains(set.Names(), "mcp__docs__added") && len(warnings) == 0
+	})
+	if n := lines(t, log, "list"); n != 2 {
+		t.Errorf("%d lists", n)
 	}
 }
 

@@ -39,6 +39,7 @@ type server struct {
 	secrets []string      // never in an error
 	settled chan struct{} // closed once it was up, or has failed, for the first time
 	changed atomic.Bool   // it says that its list has changed
+	overdue atomic.Bool   // somebody has waited for that list in vain
 	asking  atomic.Int32  // questions that a person is asked
 
 	mu      sync.Mutex
@@ -228,8 +229,12 @@ func (s *server) transport(l *link) (sdk.Transport, error) {
 // questions where somebody can be asked, and nothing else.
 func (s *server) client() *sdk.Client {
 	options := &sdk.ClientOptions{
-		Capabilities:           &sdk.ClientCapabilities{},
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { s.changed.Store(true) },
+		Capabilities: &sdk.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			if s.config.URL != "" { // else it was heard when it was read, and may be old news by now
+				s.changed.Store(true)
+			}
+		},
 	}
 	if s.source.config.Elicit != nil {
 		options.ElicitationHandler = s.elicit
