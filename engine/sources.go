@@ -101,10 +101,12 @@ func (s *sources) immediate() bool {
 // immediate asks the source. One that panics is asked for its tools all the same,
 // which tells people of it.
 func (s *source) immediate(from tool.Immediate, x *Execution) (is bool) {
-	is = true
-	var err error
-	defer x.contain(s.name, &err)
-	return from.Immediate()
+	err := func() (err error) {
+		defer x.contain(s.name, &err)
+		is = from.Immediate()
+		return nil
+	}()
+	return is || err != nil
 }
 
 // take takes a snapshot for a preparation (0: for the calls of a run that was
