@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,7 @@ type ruleBook struct {
 	rules   *policy.Rules
 	places  []string
 	tools   *tool.Set
+	servers map[string]config.MCPServer
 	release func()
 }
 
@@ -48,11 +50,12 @@ func (a *app) openRules(file string) (*ruleBook, *config.Config, error) {
 		return nil, nil, err
 	}
 	tools = agent.Tools
-	return &ruleBook{rules: rules, places: c.PolicyPlaces, tools: tools, release: release}, c, nil
+	return &ruleBook{rules: rules, places: c.PolicyPlaces, tools: tools, servers: c.MCP, release: release}, c, nil
 }
 
-// request is a call as the rules see it. The class and the risk of a tool that is
-// not here, such as one of a server, are the gravest.
+// request is a call as the rules see it. A tool of a server has the class that is
+// configured for it; that and the risk of any other tool that is not here are the
+// gravest.
 func (b *ruleBook) request(name string, args json.RawMessage, who identity) policy.Request {
 	r := policy.Request{
 		Tool: name, Arguments: args, User: who.user, Tenant: who.tenant,
@@ -60,8 +63,21 @@ func (b *ruleBook) request(name string, args json.RawMessage, who identity) poli
 	}
 	if spec, ok := b.tools.Spec(name); ok {
 		r.Risk = spec.Risk
+	} else if class, ok := b.configured(name); ok {
+		r.Effect, r.Risk = class, kernel.RiskOf(class)
 	}
 	return r
+}
+
+// configured is the class that the configuration gives a tool of a server.
+func (b *ruleBook) configured(name string) (kernel.EffectClass, bool) {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	if !ok {
+		return "", false
+	}
+	server, original, _ := strings.Cut(rest, "__") // no server's name holds that
+	class, ok := b.servers[server].Effects[original]
+	return class, ok
 }
 
 // place is where the rule of that position stands; empty for the default.

@@ -102,15 +102,16 @@ func (m *Machine) Confine(p Plan, c process.Command, granted ...string) (*Confin
 		return nil, err
 	}
 	out := &Confined{Command: c}
-	switch kind := m.choose(p); kind {
+	kind := m.choose(p)
+	if err := m.enough(p, kind); err != nil {
+		return nil, err
+	}
+	switch kind {
 	case Landlock:
 		err = m.landlock(p, reach, out)
 	case Bubblewrap:
 		err = m.bubblewrap(p, reach, out)
 	default:
-		if p.Require != None && p.Require != "" {
-			return nil, m.less(p)
-		}
 		out.Held = string(None)
 	}
 	if err != nil {
@@ -149,6 +150,23 @@ func (m *Machine) choose(p Plan) Kind {
 // abiTCP is the first version of Landlock that knows of the network.
 const abiTCP = 4
 
+// enough refuses a plan that requires a kind and would have less: another one, or
+// not the limits that it sets.
+func (m *Machine) enough(p Plan, kind Kind) error {
+	switch {
+	case p.Require == None || p.Require == "":
+		return nil
+	case kind != p.Require:
+		return m.less(p)
+	case p.Limits != (Limits{}) && m.NoLimits != nil:
+		return &LessError{
+			Kind: p.Require, Why: "the limits that are set cannot be had: " + m.NoLimits.Error(),
+			Hint: "let this process use ptrace, or take sandbox.limits out",
+		}
+	}
+	return nil
+}
+
 func (m *Machine) less(p Plan) error {
 	e := &LessError{Kind: p.Require, Hint: "holdfast doctor says what this machine has; sandbox: {require: none} takes the best of that"}
 	switch {
@@ -177,8 +195,8 @@ func (m *Machine) String() string {
 	return strings.Join(words, "; ")
 }
 
-// limit adds the limits and says so. A limit that cannot be set is not, and
-// nothing is said.
+// limit adds the limits and says so. Where nothing is required and none can be
+// set, none is, and nothing is said.
 func (m *Machine) limit(l Limits, out *Confined) {
 	limits := l.resources()
 	if len(limits) == 0 || m.NoLimits != nil {

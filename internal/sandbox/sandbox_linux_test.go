@@ -80,6 +80,27 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// A plan that requires a kind refuses to run without the limits that it sets.
+func TestLimitsAreRequired(t *testing.T) {
+	m := &Machine{NoLandlock: errMissing, NoBwrap: errMissing, NoLimits: errMissing}
+	set := Limits{Memory: 1 << 30}
+	for _, tt := range []struct {
+		require Kind
+		limits  Limits
+		refuses bool
+	}{{Landlock, set, true}, {Bubblewrap, set, true}, {Landlock, Limits{}, false}, {None, set, false}, {"", set, false}} {
+		kind := tt.require
+		if kind == "" {
+			kind = None
+		}
+		err := m.enough(Plan{Require: tt.require, Limits: tt.limits}, kind)
+		less, ok := errors.AsType[*LessError](err)
+		if ok != tt.refuses || ok && (less.Hint == "" || !strings.Contains(less.Error(), "the limits that are set cannot be had")) {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}
+
 // tree makes empty files below a new folder, and links where a name has one.
 func tree(t *testing.T, files ...string) string {
 	t.Helper()
