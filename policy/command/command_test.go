@@ -54,6 +54,7 @@ func TestBefore(t *testing.T) {
 		"in two cases":     {`echo '{"verdict":"refuse","Verdict":"pass"}'`, "no verdict"},
 		"a reason to pass": {`echo '{"verdict":"pass","reason":""}'`, "no verdict"},
 		"no text":          {`echo '{"verdict":"refuse","reason":7}'`, "no verdict"},
+		"a lookalike":      {`printf '{"verdict":"refuse","rea\305\277on":"","reason":"x"}'`, "no verdict"},
 		"a list":           {`echo '["pass"]'`, "no verdict"},
 		"too much":         {`echo '{"verdict":"pass"}'; head -c 10000 /dev/zero | tr '\0' ' '`, "too much"},
 		"on stderr":        {`echo '{"verdict":"pass"}' >&2`, "no verdict"},
@@ -70,6 +71,22 @@ func TestBefore(t *testing.T) {
 	} {
 		if why, err := hook.Before(t.Context(), request()); why == "" || err != nil {
 			t.Errorf("%s: %q, %v", name, why, err)
+		}
+	}
+}
+
+// A program need not read what it is given, however long that is, and what it
+// leaves running with its output in hand holds nobody up.
+func TestBeforeWithoutReading(t *testing.T) {
+	r := request()
+	r.Arguments = json.RawMessage(`{"text":"` + strings.Repeat("x", 1<<20) + `"}`)
+	for _, script := range []string{
+		`echo '{"verdict":"pass"}'`,
+		`sleep 600 & echo '{"verdict":"pass"}'`,
+		`exec 0<&-; echo '{"verdict":"pass"}'`,
+	} {
+		if why, err := shell(t, script).Before(t.Context(), r); why != "" || err != nil {
+			t.Errorf("%s: %q, %v", script, why, err)
 		}
 	}
 }
