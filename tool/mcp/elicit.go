@@ -34,7 +34,7 @@ func (s *server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 	defer cancel()
 	q := Question{Server: s.name, Message: s.redact(r.Params.Message), URL: r.Params.URL}
 	if r.Params.RequestedSchema != nil {
-		schema, err := rawJSON(r.Params.RequestedSchema)
+		schema, err := rawJSON(hideIn(r.Params.RequestedSchema, s.secrets.all))
 		if err != nil {
 			return &sdk.ElicitResult{Action: "decline"}, nil
 		}

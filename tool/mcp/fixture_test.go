@@ -20,6 +20,7 @@ const (
 	modeVariable = "MCP_TEST_MODE"
 	logVariable  = "MCP_TEST_LOG"
 	gateVariable = "MCP_TEST_GATE"
+	keyVariable  = "MCP_TEST_KEY"
 )
 
 // fixture is a small server, written line by line so that it can misbehave.
@@ -62,6 +63,15 @@ func serve(mode string) int {
 		return 7
 	case "late":
 		awaitGate()
+	case "quotes": // what bounds a quotation may fall into a secret
+		key := os.Getenv(keyVariable)
+		for cut := range len(key) {
+			f.print(strings.Repeat("n", 70+cut) + key + strings.Repeat("n", 150) + "\n")
+		}
+		fmt.Fprint(os.Stderr, key+strings.Repeat("e", 790)) // 800 bytes of it are told
+		if os.Getenv(gateVariable) != "" {
+			return 7
+		}
 	case "chatty":
 		f.print("Server v1 starting\n🚀 ready\n\n{\"level\":\"info\"}\n")
 	}
@@ -261,6 +271,11 @@ func (f *fixture) answer(m message, say func(...any), block func(string) any) {
 		say(block("1"), block("2"), block("3"), block("4"))
 	case "image":
 		say(map[string]any{"type": "image", "data": "AAAA", "mimeType": "image/png"})
+	case "environment":
+		key := os.Getenv(keyVariable)
+		f.reply(m.ID, "result", map[string]any{"content": []any{block("it is " + key), map[string]any{
+			"type": "resource", "resource": map[string]any{"uri": "file:///k", "text": key},
+		}}, "structuredContent": map[string]any{"deep": []any{map[string]any{key: "a " + key}}, "log": os.Getenv(logVariable)}})
 	case "structured":
 		f.reply(m.ID, "result", map[string]any{"content": []any{block("42")}, "structuredContent": map[string]any{"n": 42}})
 	case "blank":

@@ -3,8 +3,10 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -466,6 +468,58 @@ func TestErrorsHoldNoPartOfASecret(t *testing.T) {
 	_, warnings := open(t, mcp.Config{Servers: map[string]mcp.Server{"docs": s}, Backoff: time.Hour}).Snapshot(t.Context())
 	if len(warnings) != 1 || strings.Contains(warnings[0], "value") || strings.Count(warnings[0], "[secret]") < 1 || !strings.Contains(warnings[0], "yyy") {
 		t.Errorf("%q", warnings)
+	}
+}
+
+// Report A22: what a server quotes of a key is not cut before the key is looked
+// for, so that no part of it is told, wherever it stands.
+func TestQuotationsHoldNoPartOfAKey(t *testing.T) {
+	const key = "t0p-K3y\"of<many>parts"
+	for _, dies := range []string{"", "yes"} {
+		s, _ := fixtureServer(t, "quotes")
+		s.EnvFrom = map[string]string{keyVariable: "DOCS_KEY"}
+		s.Env[gateVariable] = dies
+		var log bytes.Buffer
+		source := open(t, mcp.Config{
+			Servers: map[string]mcp.Server{"docs": s}, Backoff: time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Getenv: func(name string) string { return map[string]string{"DOCS_KEY": key}[name] },
+		})
+		set, warnings := source.Snapshot(t.Context())
+		said := strings.Join(warnings, "\n")
+		if dies == "" {
+			said += mustCall(t, set, "mcp__docs__die", `{}`).Text
+			source.Settle(t.Context())
+		}
+		_ = source.Close()
+		said += log.String()
+		if !strings.Contains(said, "[secret]") {
+			t.Errorf("nothing was quoted: %.500s", said)
+		}
+		for n := range len(key) - 3 {
+			if part := key[n : n+4]; strings.Contains(said, part) {
+				t.Errorf("%q is told: %.500s", part, said)
+			}
+		}
+	}
+}
+
+// Report A22: a key that a server repeats in a result reaches no model and no
+// journal. What the configuration itself says may.
+func TestResultsHoldNoKey(t *testing.T) {
+	const key = "t0p-K3y\"of<many>parts"
+	s, log := fixtureServer(t, "plain")
+	s.EnvFrom = map[string]string{keyVariable: "DOCS_KEY"}
+	set, _ := open(t, mcp.Config{
+		Servers: map[string]mcp.Server{"docs": s},
+		Getenv:  func(name string) string { return map[string]string{"DOCS_KEY": key}[name] },
+	}).Snapshot(t.Context())
+	o := mustCall(t, set, "mcp__docs__answer", `{"as":"environment"}`)
+	want := `{"deep":[{"[secret]":"a [secret]"}],"log":"` + log + `"}`
+	if string(o.Data) != want || !strings.HasPrefix(o.Text, "it is [secret]\n[the resource file:///k]\n[secret]\n") {
+		t.Errorf("%s\n%s", o.Text, o.Data)
+	}
+	if o := mustCall(t, set, "mcp__docs__environment", `{}`); strings.Contains(o.Text, "t0p-K3y") || !strings.Contains(o.Text, log) {
+		t.Errorf("%s", o.Text)
 	}
 }
 

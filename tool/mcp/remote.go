@@ -73,7 +73,7 @@ func (r *remote) define(t *sdk.Tool) error {
 		limit += elicitWait
 	}
 	r.spec = tool.Spec{
-		Name: r.spec.Name, Description: describe(t, forms), Schema: shown, Foreign: checked, Effect: effect, Risk: risk,
+		Name: r.spec.Name, Description: hide(describe(t, forms), r.server.secrets.keys), Schema: shown, Foreign: checked, Effect: effect, Risk: risk,
 		// The call's own time comes first, and says more than the border would.
 		Limits: tool.Limits{Timeout: limit + borderSlack, MaxResult: maxResult},
 	}

@@ -14,9 +14,10 @@ import (
 	"github.com/holdfast-run/holdfast/tool"
 )
 
-// result is what a model is told of an answer.
+// result is what a model is told of an answer. The server's keys are hidden in it:
+// whatever a model sees goes to its provider and into the journal.
 func (s *server) result(answer *sdk.CallToolResult) (tool.Result, error) {
-	structured, err := structuredOf(answer)
+	structured, err := structuredOf(answer, s.secrets.keys)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -27,7 +28,7 @@ func (s *server) result(answer *sdk.CallToolResult) (tool.Result, error) {
 	}
 	parts := make([]string, 0, len(answer.Content)+1)
 	for _, block := range answer.Content {
-		parts = append(parts, textOf(block))
+		parts = append(parts, hide(textOf(block), s.secrets.keys))
 	}
 	if structured != nil && !repeats(parts, structured) {
 		parts = append(parts, string(structured))
@@ -36,11 +37,11 @@ func (s *server) result(answer *sdk.CallToolResult) (tool.Result, error) {
 }
 
 // structuredOf returns the structured content as one line of JSON.
-func structuredOf(answer *sdk.CallToolResult) (json.RawMessage, error) {
+func structuredOf(answer *sdk.CallToolResult, secrets []string) (json.RawMessage, error) {
 	if answer.StructuredContent == nil {
 		return nil, nil
 	}
-	return tool.Encode(answer.StructuredContent)
+	return tool.Encode(hideIn(answer.StructuredContent, secrets))
 }
 
 // repeats reports whether the structured content is there as text already, as

@@ -5,9 +5,7 @@ package mcp
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,7 +34,7 @@ type server struct {
 	name    string
 	config  Server
 	source  *Servers
-	secrets []string      // never in an error
+	secrets secrets
 	settled chan struct{} // closed once it was up, or has failed, for the first time
 	changed atomic.Bool   // it says that its list has changed
 	overdue atomic.Bool   // somebody has waited for that list in vain
@@ -59,30 +57,6 @@ func newServer(source *Servers, name string, c Server) *server {
 		name: name, config: c, source: source, secrets: secretsOf(c, source.config.Getenv),
 		state: Starting, settled: make(chan struct{}), moved: make(chan struct{}),
 	}
-}
-
-// secretsOf are the values that no error may repeat. Very short ones would only
-// garble it.
-func secretsOf(c Server, getenv func(string) string) []string {
-	var secrets []string
-	add := func(value string) {
-		if len(value) >= 6 {
-			secrets = append(secrets, value)
-		}
-	}
-	for _, value := range c.Env {
-		add(value)
-	}
-	for _, variable := range slices.Concat(slices.Collect(maps.Values(c.HeadersEnv)), slices.Collect(maps.Values(c.EnvFrom))) {
-		value := getenv(variable)
-		add(value)
-		if _, token, ok := strings.Cut(value, " "); ok { // of "Bearer TOKEN"
-			add(token)
-		}
-	}
-	// The longest first: one that begins another must not leave the rest of it.
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	return secrets
 }
 
 // live starts the server, and starts it again, until ctx ends or it has failed
@@ -290,23 +264,6 @@ func (l *link) explain(ctx context.Context, err error, what string) error {
 		b.WriteString(what + ": " + err.Error())
 	}
 	return plain(s.redact(b.String()))
-}
-
-// redact takes out what is secret, and what no line can hold.
-func (s *server) redact(text string) string {
-	return oneLine(s.withoutSecrets(text), maxReason)
-}
-
-// withoutSecrets takes out what is secret. It comes before a text is shortened:
-// half of a secret would pass.
-func (s *server) withoutSecrets(text string) string {
-	for _, secret := range s.secrets {
-		text = strings.ReplaceAll(text, secret, "[secret]")
-	}
-	if s.config.URL != "" {
-		text = strings.ReplaceAll(text, s.config.URL, safeURL(s.config.URL))
-	}
-	return text
 }
 
 // maxReason bounds a reason, in bytes.

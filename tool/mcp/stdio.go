@@ -157,14 +157,19 @@ func (c *child) hear(message jsonrpc.Message) {
 }
 
 func (c *child) note(text string) {
-	text = oneLine(c.server.withoutSecrets(text), maxNoisy)
 	c.mu.Lock()
-	if len(c.first) < maxNoise {
-		c.first = append(c.first, text)
-	}
 	c.count++
-	logged := c.count <= maxLogged
+	told, logged := len(c.first) < maxNoise, c.count <= maxLogged
 	c.mu.Unlock()
+	if !told && !logged {
+		return
+	}
+	text = oneLine(c.server.redact(text), maxNoisy)
+	if told {
+		c.mu.Lock()
+		c.first = append(c.first, text)
+		c.mu.Unlock()
+	}
 	if logged {
 		c.server.source.config.Logger.Info("mcp server printed what is no message", "server", c.server.name, "line", text)
 	}
@@ -190,11 +195,16 @@ func (c *child) noise() string {
 // complaint quotes the end of what the server printed to standard error.
 func (c *child) complaint() string {
 	e := c.proc.Stderr()
-	text := strings.TrimSpace(tool.Clean(c.server.withoutSecrets(e.Last(maxStderr))))
+	last, secrets := e.Last(2*maxStderr), c.server.secrets.all
+	if e.Omitted() > 0 && len(secrets) > 0 { // the rest of a secret may begin it
+		last = last[min(len(last), len(secrets[0])):]
+	}
+	text := hide(tool.Clean(last), secrets)
+	text = strings.TrimSpace(strings.ToValidUTF8(text[max(0, len(text)-maxTail):], ""))
 	if text == "" {
 		return ""
 	}
-	return "; standard error ends with: " + process.Output{Head: []byte(text), Total: int64(len(text))}.Last(maxTail)
+	return "; standard error ends with: " + text
 }
 
 // ended reports whether the process is over, which it may be a moment after its
