@@ -87,6 +87,9 @@ func (s *shelf) propose(ctx context.Context, p Proposal, last map[string]row, ad
 		return Entry{}, err
 	}
 	defer release()
+	if root == nil { // taken away again
+		return Entry{}, broken("the folder is gone", nil)
+	}
 	name := p.name()
 	have, known := last[name]
 	e := s.entry(root, name, have, known)

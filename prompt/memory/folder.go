@@ -18,16 +18,37 @@ import (
 const extension = ".md"
 
 // open opens the folder of the entries; nil: there is none. Everything in it is
-// reached through the os.Root, so that no link leads out.
+// reached through the os.Root, so that no link leads out. A project's folder is
+// no link itself, whatever it was before: who works in the project may have
+// changed it.
 func (s *shelf) open() (root *os.Root, release func(), err error) {
-	root, err = os.OpenRoot(s.files)
+	there, err := os.Lstat(s.files)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, func() {}, nil
 	case err != nil:
+		return nil, nil, broken("the folder cannot be looked at", err)
+	case s.scope == Project && there.Mode().Type() == fs.ModeSymlink:
+		return nil, nil, isLink(s.files)
+	}
+	root, err = os.OpenRoot(s.files)
+	if err != nil {
 		return nil, nil, broken("the folder cannot be opened", err)
 	}
-	return root, func() { _ = root.Close() }, nil // only a descriptor of a folder
+	release = func() { _ = root.Close() } // only a descriptor of a folder
+	if s.scope != Project {
+		return root, release, nil
+	}
+	if opened, err := root.Stat("."); err != nil || !os.SameFile(there, opened) {
+		release()
+		return nil, nil, isLink(s.files)
+	}
+	return root, release, nil
+}
+
+// isLink refuses the folder of a project that is, or has just become, a link.
+func isLink(folder string) error {
+	return misconfigured("the project's memory "+strconv.Quote(folder)+" is a symbolic link", "name the folder itself: a link in a project may lead anywhere")
 }
 
 // names are those of the entries that have a file, less the extension. What

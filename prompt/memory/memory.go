@@ -111,7 +111,7 @@ func Open(c Config) (*Memory, error) {
 		}
 	}
 	if info, err := os.Lstat(m.project); err == nil && info.Mode().Type() == fs.ModeSymlink {
-		return nil, misconfigured("the project's memory "+strconv.Quote(m.project)+" is a symbolic link", "name the folder itself: a link in a project may lead anywhere")
+		return nil, isLink(m.project)
 	}
 	return m, nil
 }
