@@ -41,6 +41,7 @@ type entry struct {
 	snap    *snapshot
 	narrow  []narrowing
 	first   string // the definition that its tool was first offered with; empty: not known
+	asked   string // what a person was told who approved the call; empty: nobody has
 	instead Report // nil: nothing that is called can block
 
 	risk    kernel.Risk // of the tool
@@ -52,7 +53,7 @@ type entry struct {
 
 // decide takes a call through the entry.
 func (x *Execution) decide(c kernel.DecideCall) Task {
-	e := &entry{x: x, call: c, snap: x.present(), narrow: x.narrow, first: x.definition(c.Call.Name)}
+	e := &entry{x: x, call: c, snap: x.present(), narrow: x.narrow, first: x.definition(c.Call.Name), asked: x.approvedAs(c.Call.ID)}
 	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
 		e.instead = instead
 		e.d = e.answer(kernel.Deny, "")
@@ -76,7 +77,7 @@ func (e *entry) enter(ctx context.Context) {
 		e.d = e.denied("narrowed by "+by.tool, by.words())
 		return
 	}
-	if e.describe(ctx) && !e.hooks(ctx) {
+	if e.describe(ctx) && !e.outdated() && !e.hooks(ctx) {
 		e.policy(ctx)
 	}
 }
@@ -145,15 +146,20 @@ func (e *entry) take(decision *policy.Decision) error {
 		d.Risk = decision.Risk
 	}
 	switch asking := decision.Asking; {
-	case d.Answer == kernel.Ask && asking != nil:
-		if bad := policy.CheckAsking(asking); bad != nil {
-			return bad
+	case d.Answer == kernel.Ask:
+		if asking != nil {
+			if bad := policy.CheckAsking(asking); bad != nil {
+				return bad
+			}
+			d.Asking = asking
 		}
-		d.Asking = asking
+		if e.changed { // in front, where nothing cuts it off
+			d.Reason = kernel.Clip(e.anew()+asClause(d.Reason), maxWords)
+		}
 	case d.Answer == kernel.Allow && e.changed:
-		d.Answer, d.Reason = kernel.Ask, "the tool is described in another way than it was when it was allowed"
+		d.Answer, d.Reason = kernel.Ask, e.anew()
 		d.Asking = &kernel.Asking{Expires: policy.DefaultExpires, OnExpiry: kernel.ExpiryRefuse, Grant: policy.DefaultGrant}
-	case d.Answer != kernel.Allow && d.Answer != kernel.Ask:
+	case d.Answer != kernel.Allow:
 		d.Answer = kernel.Deny
 	}
 	return nil
