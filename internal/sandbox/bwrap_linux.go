@@ -69,6 +69,11 @@ func box(p Plan, r *reach, out *Confined) []string {
 	}
 	wide, narrow := r.mounts()
 	args = append(append(args, wide...), "--proc", "/proc", "--dev", "/dev")
+	if os.Geteuid() == 0 {
+		// The settings of the machine are files that root may write without any
+		// capability, and bubblewrap takes their folder for one that nobody may.
+		args = append(args, "--remount-ro", "/proc")
+	}
 	if !covers(r.write, boxTmp) {
 		args = append(args, "--tmpfs", boxTmp, "--dir", boxHome)
 	}

@@ -207,6 +207,20 @@ func TestSandboxFiles(t *testing.T) {
 	})
 }
 
+// The settings of the machine are out of reach, for root too.
+func TestSandboxMachine(t *testing.T) {
+	confinements(t, func(t *testing.T, by program.Confinement) {
+		b := newBox(t, by)
+		// Whether a file can be opened for writing is all that is tried.
+		b.denied(`set -e; for f in /proc/sys/kernel/core_pattern /proc/sys/vm/swappiness /proc/sys/net/ipv4/ip_forward; do if (: >>$f); then exit 0; fi; done; exit 1`)
+		b.denied(`test -e /proc/sysrq-trigger && : >>/proc/sysrq-trigger`)
+		b.denied(`unshare -Urm sh -c 'mount -o remount,rw /proc && : >>/proc/sys/kernel/core_pattern'`)
+		if r := b.script(`echo out >/dev/stdout; echo err >/dev/stderr; : </dev/null`); r.ExitCode != 0 || r.Stdout != "out\n" || r.Stderr != "err\n" {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
 // What a plan adds can be read, or changed, and a script that the configuration
 // names by its whole path can be run.
 func TestSandboxReadAndWrite(t *testing.T) {
