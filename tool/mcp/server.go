@@ -252,10 +252,11 @@ func (l *link) drop() {
 func (l *link) explain(ctx context.Context, err error, what string) error {
 	s := l.server
 	var b strings.Builder
+	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	switch {
-	case l.child != nil && l.child.ended(err):
+	case l.child != nil && !(late && l.child.told.Load()) && l.child.ended(err):
 		b.WriteString(l.child.obituary())
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case late: // what was told to end for that has not died of itself
 		b.WriteString("it was not up within " + s.config.StartTimeout.String())
 		if l.child != nil {
 			b.WriteString(l.child.noise() + l.child.complaint())

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -44,6 +45,7 @@ type child struct {
 	lines  chan line
 	quit   chan struct{} // closed by Close
 	once   sync.Once
+	told   atomic.Bool // to end, while it was there
 
 	writing sync.Mutex
 
@@ -274,7 +276,14 @@ func (c *child) Write(ctx context.Context, message jsonrpc.Message) error {
 // Close ends the reading, and asks the server to end by closing its standard
 // input. It does not wait for that: stop does.
 func (c *child) Close() error {
-	c.once.Do(func() { close(c.quit) })
+	c.once.Do(func() {
+		close(c.quit)
+		select {
+		case <-c.proc.Done():
+		default:
+			c.told.Store(true)
+		}
+	})
 	_ = c.proc.Stdin.Close() // only a pipe's end
 	return nil
 }
