@@ -166,9 +166,9 @@ func TestInterpreters(t *testing.T) {
 
 // Neither the workspace's parents nor what is protected is granted by the way.
 func TestInterpretersKeepApart(t *testing.T) {
-	dir := tree(t, "app/bin/run", "app/lib/l", "app/share/journal", "app/share/work/w")
+	dir := tree(t, "app/bin/run", "app/lib/l", "app/share/journal", "app/share/desk/w")
 	r, err := (&Machine{}).reach(
-		Plan{Workspace: filepath.Join(dir, "app/share/work"), Protect: []string{filepath.Join(dir, "app/share/journal")}},
+		Plan{Workspace: filepath.Join(dir, "app/share/desk"), Protect: []string{filepath.Join(dir, "app/share/journal")}},
 		process.Command{Argv: []string{filepath.Join(dir, "app/bin/run")}, Env: []string{"HOME=/nowhere"}}, nil,
 	)
 	want := []string{filepath.Join(dir, "app/bin"), filepath.Join(dir, "app/lib")}
