@@ -60,35 +60,28 @@ func SeenBy(results []verify.Result) *Seen {
 }
 
 func (s *Seen) add(r *verify.Result) bool {
+	var facts struct { // of any of the tools: their names do not overlap
+		Ticket   string        `json:"ticket_id"`
+		Draft    string        `json:"draft_id"`
+		Tickets  []TicketFacts `json:"tickets"`
+		Policies []PolicyFacts `json:"policies"`
+	}
+	if json.Unmarshal(r.Data, &facts) != nil {
+		return false
+	}
 	switch r.Tool {
 	case GetTicket:
-		var t TicketFacts
-		if json.Unmarshal(r.Data, &t) != nil {
-			return false
-		}
-		s.Tickets = append(s.Tickets, t.ID)
+		s.Tickets = append(s.Tickets, facts.Ticket)
 	case ListMyTickets:
-		var mine Mine
-		if json.Unmarshal(r.Data, &mine) != nil {
-			return false
-		}
-		for _, t := range mine.Tickets {
+		for _, t := range facts.Tickets {
 			s.Tickets = append(s.Tickets, t.ID)
 		}
 	case SearchPolicy:
-		var found Found
-		if json.Unmarshal(r.Data, &found) != nil {
-			return false
-		}
-		for _, p := range found.Policies {
+		for _, p := range facts.Policies {
 			s.Policies = append(s.Policies, p.ID)
 		}
 	case PrepareDraft:
-		var d DraftFacts
-		if json.Unmarshal(r.Data, &d) != nil {
-			return false
-		}
-		s.Drafts = append(s.Drafts, d.ID)
+		s.Drafts = append(s.Drafts, facts.Draft)
 	default:
 		return false
 	}

@@ -47,6 +47,7 @@ type entry struct {
 	risk    kernel.Risk // of the tool
 	effect  kernel.EffectClass
 	argv    []string
+	normal  []byte // arguments as rules compare them
 	changed bool
 	d       kernel.CallDecided
 }
@@ -77,9 +78,20 @@ func (e *entry) enter(ctx context.Context) {
 		e.d = e.denied("narrowed by "+by.tool, by.words())
 		return
 	}
+	if err := e.spell(); err != nil {
+		e.invalid(err)
+		return
+	}
 	if e.describe(ctx) && !e.outdated() && !e.hooks(ctx) {
 		e.policy(ctx)
 	}
+}
+
+// spell asks the tool for the spelling of the arguments that rules compare.
+func (e *entry) spell() (err error) {
+	defer e.x.contain("the tool's spelling of its arguments", &err)
+	e.normal = e.snap.tools.Normal(e.call.Call.Name, []byte(e.call.Call.Arguments))
+	return nil
 }
 
 // says reports whether a tool has anything to say of a single call.
@@ -203,7 +215,7 @@ func (e *entry) invalid(err error) {
 // request is the call as hooks and the policy see it: their own copy.
 func (e *entry) request() policy.Request {
 	r := e.x.policyRequest(e.call.Call, e.effect)
-	r.Risk, r.Changed, r.Argv = e.risk, e.changed, slices.Clone(e.argv)
+	r.Risk, r.Changed, r.Argv, r.Normal = e.risk, e.changed, slices.Clone(e.argv), slices.Clone(e.normal)
 	return r
 }
 

@@ -63,7 +63,7 @@ func (c *conditions) compile(text string) (*condition, *kernel.Error) {
 		return nil, invalid("the condition is not one: "+firstLine(err.Error()), conditionHint)
 	}
 	if parsed.OutputType() != cel.BoolType {
-		return nil, invalid(fmt.Sprintf("the condition gives a %s, not true or false", parsed.OutputType()), "compare it with something, such as == true")
+		return nil, invalid(fmt.Sprintf("the condition gives a %s, not true or false", parsed.OutputType()), "compare what it gives with something: args.flag == true, args.n > 0")
 	}
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
 	counted := expensive(parsed.NativeRep())
@@ -144,12 +144,16 @@ func (f *facts) vars() (cel.Activation, error) {
 		return f.values, nil
 	}
 	r := f.request
+	args := r.Normal
+	if args == nil {
+		args = r.Arguments
+	}
 	argv := r.Argv
 	if argv == nil {
 		argv = []string{}
 	}
 	values, err := cel.NewActivation(map[string]any{
-		"args": arguments(r.Arguments), "argv": argv, "tool": types.String(r.Tool),
+		"args": arguments(args), "argv": argv, "tool": types.String(r.Tool),
 		"user": types.String(r.User), "tenant": types.String(r.Tenant), "effect": types.String(r.Effect), "risk": types.String(r.Risk),
 	})
 	f.values = values

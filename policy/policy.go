@@ -30,6 +30,9 @@ type Request struct {
 	Call         string // id
 	Tool         string
 	Arguments    json.RawMessage
+	// Normal are the arguments in the one spelling that conditions compare, where
+	// the tool takes several. nil: Arguments.
+	Normal json.RawMessage
 	// Argv is the whole command line that the call would run, one argument each,
 	// where the tool says so. nil: it runs no program.
 	Argv   []string

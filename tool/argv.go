@@ -22,3 +22,21 @@ func (s *Set) Argv(name string, args json.RawMessage) []string {
 	}
 	return c.Argv(args)
 }
+
+// Normalizer is what a tool implements that takes one thing in several
+// spellings, such as a path. Normal is pure and returns the arguments in the one
+// spelling that rules compare; the call itself runs with those that the model
+// wrote. Its arguments were checked against the schema.
+type Normalizer interface {
+	Normal(args json.RawMessage) json.RawMessage
+}
+
+// Normal returns the arguments of a call as rules compare them.
+func (s *Set) Normal(name string, args json.RawMessage) json.RawMessage {
+	if m := s.member(name); m != nil {
+		if n, ok := m.tool.(Normalizer); ok {
+			return n.Normal(args)
+		}
+	}
+	return args
+}

@@ -43,6 +43,7 @@ type left struct {
 	Session string `json:"session"`
 	Tenant  string `json:"tenant"`
 	User    string `json:"user"`
+	fresh   bool   // the session has no run yet
 	Waiting int    `json:"waiting"` // notices of the session that no model has seen, this one included
 }
 
@@ -60,7 +61,7 @@ func (a *app) notice(ctx context.Context, flags journalFlags, to, text, id strin
 		return err
 	}
 	defer j.Close()
-	session, run, err := noticeFor(ctx, j, flags.who, to)
+	session, run, fresh, err := noticeFor(ctx, j, flags.who, to)
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (a *app) notice(ctx context.Context, flags journalFlags, to, text, id strin
 	if err != nil {
 		return err
 	}
-	out := left{Notice: id, Run: run, Session: session.Session, Tenant: session.Tenant, User: session.User, Waiting: len(waiting)}
+	out := left{Notice: id, Run: run, Session: session.Session, Tenant: session.Tenant, User: session.User, fresh: fresh, Waiting: len(waiting)}
 	if flags.json {
 		return writeJSON(a.stdout, out)
 	}
@@ -92,8 +93,12 @@ func (a *app) notice(ctx context.Context, flags journalFlags, to, text, id strin
 
 func (d *display) left(l *left) {
 	d.printf("notice %s is journaled for session %s", safeLine(l.Notice), safeLine(l.Session))
-	if l.Run != "" {
+	switch {
+	case l.Run != "":
 		d.printf("; it goes with the next request of run %s\n", safeLine(l.Run))
+		return
+	case l.fresh:
+		d.printf(", of which there is no run yet: it waits for the first one (holdfast sessions ls lists those that there are)\n")
 		return
 	}
 	d.printf("; it goes with the first request of its next run\n")
@@ -151,15 +156,15 @@ func roomFor(ctx context.Context, j journal.Reader, s journal.SessionID, id stri
 
 // noticeFor finds whose notice it is: a run's that has not stopped, or a
 // session's, which need not have had a run.
-func noticeFor(ctx context.Context, j journal.Reader, who identity, to string) (s journal.SessionID, run string, err error) {
+func noticeFor(ctx context.Context, j journal.Reader, who identity, to string) (s journal.SessionID, run string, fresh bool, err error) {
 	h, err := findRun(ctx, j, to, who.reaches)
 	switch {
 	case err == nil && h.State == journal.Stopped:
-		return s, "", &kernel.Error{Code: kernel.CodeRunStopped, Message: fmt.Sprintf("run %q has stopped", h.Run), Hint: "holdfast notice " + quoteArgument(h.Session) + " TEXT leaves it for the next run of its session"}
+		return s, "", false, &kernel.Error{Code: kernel.CodeRunStopped, Message: fmt.Sprintf("run %q has stopped", h.Run), Hint: "holdfast notice " + quoteArgument(h.Session) + " TEXT leaves it for the next run of its session"}
 	case err == nil:
-		return h.SessionOf(), h.Run, nil
+		return h.SessionOf(), h.Run, false, nil
 	case kernel.CodeOf(err) != kernel.CodeNotFound || strings.HasPrefix(to, "run_"):
-		return s, "", err
+		return s, "", false, err
 	}
 	runs, err := findSession(ctx, j, who, to)
 	switch {
@@ -168,9 +173,9 @@ func noticeFor(ctx context.Context, j journal.Reader, who identity, to string) (
 		if last.State != journal.Stopped {
 			run = last.Run
 		}
-		return last.SessionOf(), run, nil
+		return last.SessionOf(), run, false, nil
 	case kernel.CodeOf(err) == kernel.CodeNotFound && to != "":
-		return journal.SessionID{Owner: journal.Owner{Tenant: who.tenant, User: who.user}, Session: to}, "", nil
+		return journal.SessionID{Owner: journal.Owner{Tenant: who.tenant, User: who.user}, Session: to}, "", true, nil
 	}
-	return s, "", err
+	return s, "", false, err
 }

@@ -59,7 +59,7 @@ func (a *app) openRules(file string) (*ruleBook, *config.Config, error) {
 func (b *ruleBook) request(name string, args json.RawMessage, who identity) policy.Request {
 	r := policy.Request{
 		Tool: name, Arguments: args, User: who.user, Tenant: who.tenant,
-		Effect: b.tools.EffectOf(name, args), Risk: kernel.RiskHigh, Argv: b.tools.Argv(name, args),
+		Effect: b.tools.EffectOf(name, args), Risk: kernel.RiskHigh, Argv: b.tools.Argv(name, args), Normal: b.tools.Normal(name, args),
 	}
 	if spec, ok := b.tools.Spec(name); ok {
 		r.Risk = spec.Risk

@@ -120,7 +120,7 @@ func (a *app) suggestion(ctx context.Context, flags journalFlags, b *ruleBook, p
 	if err != nil {
 		return nil, err
 	}
-	rule, err := narrowest(this)
+	rule, err := narrowest(this, b)
 	if err != nil {
 		return nil, err
 	}
@@ -162,10 +162,10 @@ func deniedStill(ctx context.Context, present []policy.Rule, first policy.Rule, 
 }
 
 // narrowest is the rule for exactly that call of that person.
-func narrowest(p *pastDecision) (policy.Rule, error) {
+func narrowest(p *pastDecision, b *ruleBook) (policy.Rule, error) {
 	var canonical bytes.Buffer
 	var args map[string]any
-	dec := json.NewDecoder(strings.NewReader(p.call.Arguments))
+	dec := json.NewDecoder(bytes.NewReader(p.request(b).Normal))
 	dec.UseNumber()
 	enc := json.NewEncoder(&canonical)
 	enc.SetEscapeHTML(false)

@@ -14,16 +14,17 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/tool"
 )
 
 // expectation is a row of a table for `policy test`.
 type expectation struct {
-	Tool   string         `yaml:"tool"`
-	Args   map[string]any `yaml:"args"`
-	User   string         `yaml:"user"`
-	Tenant string         `yaml:"tenant"`
-	Want   kernel.Answer  `yaml:"want"`
-	Rule   int            `yaml:"rule"` // its position; 0: any
+	Tool   string        `yaml:"tool"`
+	Args   yaml.Node     `yaml:"args"`
+	User   string        `yaml:"user"`
+	Tenant string        `yaml:"tenant"`
+	Want   kernel.Answer `yaml:"want"`
+	Rule   int           `yaml:"rule"` // its position; 0: any
 }
 
 func (a *app) policyTestCommand() *cobra.Command {
@@ -97,13 +98,15 @@ func (d *display) tested(t *tested) {
 
 // try decides on a row, and says how the answer is another one.
 func (b *ruleBook) try(row *expectation) (miss policyMiss, fits bool, err error) {
-	if row.Args == nil {
-		row.Args = map[string]any{}
+	args := json.RawMessage(`{}`)
+	if row.Args.Kind != 0 {
+		args, err = jsonOf(&row.Args)
 	}
-	args, err := json.Marshal(row.Args)
 	switch {
 	case err != nil:
-		return miss, false, errors.New("args has no JSON form")
+		return miss, false, err
+	case row.Args.Kind != 0 && row.Args.Kind != yaml.MappingNode:
+		return miss, false, errors.New("args is a mapping of arguments")
 	case row.Tool == "":
 		return miss, false, errors.New("tool is missing")
 	case row.Want != kernel.Allow && row.Want != kernel.Ask && row.Want != kernel.Deny:
@@ -176,6 +179,43 @@ func rowsOf(doc *yaml.Node) ([]expectation, error) {
 	var row expectation
 	err = dec.Decode(&row)
 	return []expectation{row}, err
+}
+
+// jsonOf is a value as JSON, its numbers as they are written: a model's are not
+// rounded either.
+func jsonOf(n *yaml.Node) (json.RawMessage, error) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		fields := make(map[string]json.RawMessage, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			value, err := jsonOf(n.Content[i+1])
+			if err != nil {
+				return nil, err
+			}
+			fields[n.Content[i].Value] = value
+		}
+		return tool.Encode(fields)
+	case yaml.SequenceNode:
+		items := make([]json.RawMessage, len(n.Content))
+		for i, item := range n.Content {
+			var err error
+			if items[i], err = jsonOf(item); err != nil {
+				return nil, err
+			}
+		}
+		return tool.Encode(items)
+	case yaml.ScalarNode:
+		switch plain := n.Tag; {
+		case plain == "!!null":
+			return json.RawMessage("null"), nil
+		case (plain == "!!int" || plain == "!!float" || plain == "!!bool") && json.Valid([]byte(n.Value)):
+			return json.RawMessage(n.Value), nil
+		case plain == "!!int" || plain == "!!float" || plain == "!!bool":
+			return nil, fmt.Errorf("%.40q is not how JSON writes a number, true or false", n.Value)
+		}
+		return tool.Encode(n.Value) // a date is a text there
+	}
+	return nil, errors.New("args has no JSON form")
 }
 
 func tableError(path string, row int, why string) error {

@@ -4,6 +4,7 @@ package files
 
 import (
 	_ "embed" // the descriptions and the schemas
+	"encoding/json"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/tool"
@@ -46,5 +47,48 @@ func (w *Workspace) define() (err error) {
 		Name: WriteName, Description: writeDescription, Schema: writeSchema,
 		Capabilities: []string{"write_files"}, Limits: limits,
 	}, w.write, w.lookup)
-	return err
+	if err != nil {
+		return err
+	}
+	w.List, w.Read = spelled{w.List}, spelled{w.Read}
+	if l, ok := w.Write.(tool.Lookuper); ok { // it is reconcilable
+		w.Write = spelledWrite{spelled{w.Write}, l}
+	}
+	return nil
+}
+
+// spelled is a tool whose path has several spellings, of which rules compare the
+// shortest: that under which its results name the file.
+type spelled struct{ tool.Tool }
+
+type spelledWrite struct {
+	spelled
+	tool.Lookuper
+}
+
+var (
+	_ tool.Normalizer = spelled{}
+	_ tool.Lookuper   = spelledWrite{}
+)
+
+// Normal returns the arguments with the path in its shortest form. A path that
+// the tool will refuse stays as it is.
+func (spelled) Normal(args json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	var written string
+	if json.Unmarshal(args, &fields) != nil || json.Unmarshal(fields["path"], &written) != nil {
+		return args
+	}
+	name, err := checkPath(written)
+	if err != nil || name == written {
+		return args
+	}
+	if fields["path"], err = tool.Encode(name); err != nil {
+		return args
+	}
+	normal, err := tool.Encode(fields)
+	if err != nil {
+		return args
+	}
+	return normal
 }
