@@ -96,6 +96,29 @@ func (d *DB) PutPolicy(ctx context.Context, tenant string, p desk.Policy) (chang
 	return changed && err == nil, err
 }
 
+// PutPolicies keeps versions, one for each tenant beside it, all or none: the
+// errors of PutPolicy. It returns for each whether it changed anything.
+func (d *DB) PutPolicies(ctx context.Context, tenants []string, policies []desk.Policy) (changed []bool, err error) {
+	for i := range policies {
+		if err := policies[i].Check(tenants[i]); err != nil {
+			return nil, err
+		}
+	}
+	err = d.write(ctx, func(tx *tx) error {
+		changed = make([]bool, len(policies))
+		for i := range policies {
+			if changed[i], err = tx.putPolicy(tenants[i], policies[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
 func (tx *tx) putPolicy(tenant string, p desk.Policy) (changed bool, err error) {
 	hash := p.Hash()
 	var stored string

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/desk/retrieval"
+	"github.com/holdfast-run/holdfast/desk/sqlite"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// deskPolicy is a version of a policy as the desk prints it.
+type deskPolicy struct {
+	ID        string    `json:"policy_id"`
+	Version   string    `json:"version"`
+	Title     string    `json:"title"`
+	ValidFrom time.Time `json:"valid_from"`
+	Source    *string   `json:"source"`
+	Tenant    string    `json:"tenant"`
+	Changed   *bool     `json:"changed,omitempty"`
+}
+
+func toDeskPolicy(tenant string, p desk.Policy, changed *bool) deskPolicy {
+	return deskPolicy{p.ID, p.Version, p.Title, p.ValidFrom, orNoText(p.Source), tenant, changed}
+}
+
+func (a *app) deskPoliciesCommand(flags *deskFlags) *cobra.Command {
+	return group("policies", "Import policies, and list them", "desk policies import and desk policies ls",
+		a.deskPoliciesImportCommand(flags), a.deskPoliciesListCommand(flags))
+}
+
+func (a *app) deskPoliciesImportCommand(flags *deskFlags) *cobra.Command {
+	var over retrieval.Front
+	cmd := &cobra.Command{
+		Use:   "import FILE...",
+		Short: "Import versions of policies from Markdown and text, all files or none",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			return a.desk(cmd.Context(), flags, func(ctx context.Context, db *sqlite.DB, _ desk.Identity) error {
+				tenants, policies, err := parseFiles(files, over)
+				if err != nil {
+					return err
+				}
+				changed, err := db.PutPolicies(ctx, tenants, policies)
+				if err != nil {
+					return err
+				}
+				list := make([]deskPolicy, len(policies))
+				for i := range policies {
+					list[i] = toDeskPolicy(tenants[i], policies[i], &changed[i])
+				}
+				return writeJSON(a.stdout, list)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&over.Tenant, "tenant", "", "the `TENANT` whose policies they are")
+	cmd.Flags().StringArrayVar(&over.Viewers, "viewer", nil, "a `USER` who may see them; none: everybody of the tenant")
+	cmd.Flags().StringVar(&over.Version, "version", "", "the `VERSION`")
+	cmd.Flags().StringVar(&over.ValidFrom, "valid-from", "", "the `DATE` since when they are in force; none: always")
+	cmd.Flags().StringVar(&over.ID, "id", "", "the policy's `ID`, for one file")
+	cmd.Flags().StringVar(&over.Title, "title", "", "the `TITLE`, for one file")
+	return cmd
+}
+
+func parseFiles(files []string, over retrieval.Front) (tenants []string, policies []desk.Policy, err error) {
+	if len(files) > 1 && (over.ID != "" || over.Title != "") {
+		return nil, nil, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "--id and --title are for one file", Hint: "give each file its own in front matter"}
+	}
+	for _, name := range files {
+		tenant, p, err := parseFile(name, over)
+		if err != nil {
+			return nil, nil, err
+		}
+		tenants, policies = append(tenants, tenant), append(policies, p)
+	}
+	return tenants, policies, nil
+}
+
+func parseFile(name string, over retrieval.Front) (string, desk.Policy, error) {
+	info, err := os.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		return "", desk.Policy{}, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: name + " is no regular file"}
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return "", desk.Policy{}, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the file cannot be read", Hint: err.Error()}
+	}
+	defer file.Close()
+	return retrieval.Parse(name, file, over)
+}
+
+func (a *app) deskPoliciesListCommand(flags *deskFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "ls",
+		Short: "List the policies in force that the person may see",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.desk(cmd.Context(), flags, func(ctx context.Context, db *sqlite.DB, who desk.Identity) error {
+				all, err := db.Policies(ctx, who)
+				if err != nil {
+					return err
+				}
+				list := make([]deskPolicy, len(all))
+				for i := range all {
+					list[i] = toDeskPolicy(who.Tenant, all[i], nil)
+				}
+				return writeJSON(a.stdout, list)
+			})
+		},
+	}
+}
