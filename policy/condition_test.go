@@ -227,33 +227,6 @@ func TestHash(t *testing.T) {
 	}
 }
 
-func TestExplain(t *testing.T) {
-	p, err := policy.NewRules([]policy.Rule{
-		allow("other"), when(allow("x"), `args.n < 5`), when(deny("x"), `args.n > 7`), ask("x"), when(deny("*"), `args.m == 1`),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	outcomes := func(args string) (string, string) {
-		e := p.Explain(t.Context(), policy.Request{Tool: "x", Arguments: json.RawMessage(args)})
-		var s []string
-		for _, l := range e.Rules {
-			s = append(s, string(l.Outcome)+strings.Repeat("!", map[bool]int{true: 1}[l.Decided]))
-		}
-		return string(e.Answer), strings.Join(s, " ")
-	}
-	for args, want := range map[string]string{
-		`{"n":1,"m":0}`: "allow other_tool matched! not_met matched not_met",
-		`{"n":9,"m":0}`: "deny other_tool not_met matched! matched not_met",
-		`{"n":6,"m":0}`: "ask other_tool not_met not_met matched! not_met",
-		`{"n":6}`:       "deny other_tool not_met not_met matched undecided!",
-	} {
-		if answer, rules := outcomes(args); answer+" "+rules != want {
-			t.Errorf("%s: %s %s, want %s", args, answer, rules, want)
-		}
-	}
-}
-
 // Figure: 200 rules with a condition each, all of them about the tool.
 func BenchmarkDecide(b *testing.B) {
 	var rules []policy.Rule

@@ -30,27 +30,47 @@ const (
 	OtherTool LookOutcome = "other_tool" // it names another tool
 	NotMet    LookOutcome = "not_met"    // its condition does not hold
 	Undecided LookOutcome = "undecided"  // whether it holds cannot be told
+	// Unasked is a rule about the tool whose condition was not looked at: one before
+	// it had settled what it could say.
+	Unasked LookOutcome = "unasked"
 )
 
-// Explain decides on a call and says why.
-func (p *Rules) Explain(ctx context.Context, r Request) Explanation {
-	d, _ := p.Decide(ctx, r) // returns no error
-	e := Explanation{Decision: d}
-	if p == nil {
-		return e
+// Explain decides on a call, as Decide does and with the same answer, and says
+// what came of each rule on the way. What Decide does not look at, it does not
+// either.
+func (p *Rules) Explain(_ context.Context, r Request) Explanation {
+	var e Explanation
+	if p != nil {
+		e.Rules = p.unasked(r.Tool)
 	}
-	f := facts{request: &r}
-	for i, rule := range p.rules {
-		look := Look{Position: i + 1, Rule: rule, Outcome: NotMet, Decided: p.decisions[i].Rule == d.Rule}
-		switch matches, err := p.matches(i, &f); {
-		case err != nil:
-			look.Outcome, look.Doubt = Undecided, kernel.Clip(err.Error(), 200)
-		case matches:
-			look.Outcome = Matched
-		case !rule.Matches(r.Tool):
-			look.Outcome = OtherTool
-		}
-		e.Rules = append(e.Rules, look)
+	decision, at := p.walk(&r, func(i int, matches bool, doubt error) { e.Rules[i].saw(matches, doubt) })
+	e.Decision = decision
+	if at >= 0 {
+		e.Rules[at].Decided = true
 	}
 	return e
+}
+
+// unasked are all rules, before any condition was looked at.
+func (p *Rules) unasked(tool string) []Look {
+	looks := make([]Look, len(p.rules))
+	for i, rule := range p.rules {
+		looks[i] = Look{Position: i + 1, Rule: rule, Outcome: Unasked}
+		if !rule.Matches(tool) {
+			looks[i].Outcome = OtherTool
+		}
+	}
+	return looks
+}
+
+// saw takes what came of asking the rule.
+func (l *Look) saw(matches bool, doubt error) {
+	switch {
+	case doubt != nil:
+		l.Outcome, l.Doubt = Undecided, kernel.Clip(doubt.Error(), maxDoubt)
+	case matches:
+		l.Outcome = Matched
+	case l.Outcome != OtherTool:
+		l.Outcome = NotMet
+	}
 }

@@ -181,10 +181,18 @@ func hashOf(rules []Rule) string {
 
 // Decide answers for one call. It returns no error.
 func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
+	d, _ := p.walk(&r, nil)
+	return d, nil
+}
+
+// walk decides on a call, and tells looked what came of each rule that it asked,
+// in order. It returns the position of the rule that counts, -1 for the default.
+// A nil looked is told nothing.
+func (p *Rules) walk(r *Request, looked func(i int, matches bool, doubt error)) (Decision, int) {
 	if p == nil {
 		p = &Rules{}
 	}
-	f := facts{request: &r}
+	f := facts{request: r}
 	granted, doubted := -1, -1
 	var doubts []string
 	for i := range p.rules {
@@ -193,35 +201,40 @@ func (p *Rules) Decide(_ context.Context, r Request) (Decision, error) {
 			continue // the first that grants counts
 		}
 		matches, err := p.matches(i, &f)
+		if looked != nil {
+			looked(i, matches, err)
+		}
 		switch {
 		case err != nil && denies:
 			d := p.decisions[i]
-			d.Reason += "; whether its condition holds could not be told: " + kernel.Clip(err.Error(), 200)
-			return d, nil
+			d.Reason += "; whether its condition holds could not be told: " + kernel.Clip(err.Error(), maxDoubt)
+			return d, i
 		case err != nil:
 			if doubted < 0 && p.rules[i].Answer == kernel.Ask {
 				doubted = i
 			}
-			doubts = append(doubts, fmt.Sprintf("whether the condition of rule %d holds could not be told: %s", i+1, kernel.Clip(err.Error(), 200)))
+			doubts = append(doubts, fmt.Sprintf("whether the condition of rule %d holds could not be told: %s", i+1, kernel.Clip(err.Error(), maxDoubt)))
 		case matches && denies:
-			return p.decisions[i], nil
+			return p.decisions[i], i
 		case matches:
 			granted = i
 		}
 	}
-	if granted >= 0 {
-		return p.doubted(doubted, granted, doubts), nil
+	switch {
+	case granted < 0:
+		return p.byDefault(r.Tool, doubts), -1
+	case doubted >= 0:
+		return p.doubted(doubted, doubts), doubted
 	}
-	return p.byDefault(r.Tool, doubts), nil
+	return p.decisions[granted], granted
 }
 
-// doubted is what counts where the rule at granted matches: the one at ask in its
-// place, which stands before it, where nobody can tell whether that one matches.
-// A negative ask is none.
-func (p *Rules) doubted(ask, granted int, doubts []string) Decision {
-	if ask < 0 {
-		return p.decisions[granted]
-	}
+// maxDoubt bounds what is said of why a condition cannot be told, in bytes.
+const maxDoubt = 200
+
+// doubted is the rule at ask, which nobody can tell whether it matches, in the
+// place of a later one that would let the call through.
+func (p *Rules) doubted(ask int, doubts []string) Decision {
 	d := p.decisions[ask]
 	d.Reason += "; " + kernel.Clip(strings.Join(doubts, "; "), 1000)
 	return d

@@ -204,11 +204,13 @@ func (d *display) explained(name string, e *explained) {
 func lookWords(l *ruleLook) string {
 	switch policy.LookOutcome(l.Outcome) {
 	case policy.Matched:
-		return pick(l.Decided, "decides", "matches, and another one comes first")
+		return pick(l.Decided, "decides", "matches, and another one counts")
 	case policy.NotMet:
 		return "its condition does not hold"
 	case policy.Undecided:
 		return fmt.Sprintf("whether its condition holds cannot be told: %s", safeLine(l.Doubt))
+	case policy.Unasked:
+		return "not looked at: the rule that counts leaves it nothing to say"
 	case policy.OtherTool:
 	}
 	return "about another tool"

@@ -160,9 +160,13 @@ func namesTo[T any](v value, dst *map[string]T, legal func(string) bool, read fu
 	return v.mapping(entries)
 }
 
-// ofMCP reports whether a rule is about tools of MCP servers, which are not known
-// before these are there.
-func ofMCP(pattern string) bool { return strings.HasPrefix(pattern, "mcp__") }
+// ofMCP reports whether a name or a pattern may be that of a tool of an MCP server,
+// mcp__SERVER__TOOL, which is not known before the server is there.
+func ofMCP(pattern string) bool {
+	const names = "mcp__"
+	begins, _, open := strings.Cut(pattern, "*")
+	return strings.HasPrefix(begins, names) || open && strings.HasPrefix(names, begins)
+}
 
 // CompleteMCP takes the values of the servers' variables from the environment.
 // One that is not there is its server's affair, which then fails alone. Complete

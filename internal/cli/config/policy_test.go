@@ -72,3 +72,20 @@ func TestReadBoundsOfAsks(t *testing.T) {
 		}
 	}
 }
+
+// Issue 4: a * in a tool's name is a glob over the whole name, those of servers
+// included, which are not known when the file is read. What none of them can
+// fit is a slip still.
+func TestPatternsOverToolsOfServers(t *testing.T) {
+	for _, pattern := range []string{"*delete*", "*", "*_page", "m*page", "mcp*", "mcp__*__delete*", "mcp__docs__search"} {
+		c, err := config.Read(write(t, fmt.Sprintf("policy: [{deny: %q}]\nhooks: {before: [{tool: %q, command: [./check]}]}", pattern, pattern)), tools)
+		if err != nil || len(c.Policy) != 1 || c.Policy[0].Tool != pattern {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+	for _, pattern := range []string{"delete*", "mcp_d*", "mc_*", "wirte_*", "mcp", "docs__search"} {
+		if _, err := config.Read(write(t, fmt.Sprintf("policy: [{deny: %q}]", pattern)), tools); kernel.CodeOf(err) != kernel.CodeConfiguration {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+}
