@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,7 +14,6 @@ import (
 	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/desk/sqlite"
 	"github.com/holdfast-run/holdfast/kernel"
-	"github.com/holdfast-run/holdfast/model"
 )
 
 // The modes of `desk ask`.
@@ -83,29 +83,36 @@ func (a *app) deskAsk(ctx context.Context, flags *askFlags, db *sqlite.DB, who d
 	if err != nil {
 		return err
 	}
-	m, err := a.deskModel(flags)
+	kept, err := a.deskChoose(flags)
 	if err != nil {
 		return err
 	}
-	agent, err := desk.Agent(m, desk.Services{Tickets: db, Drafts: db, Policies: db, Session: flags.session})
+	agent, err := kept.agent(a.env, db)
 	if err != nil {
 		return err
 	}
-	agent.Limits, agent.RequestTimeout = flags.limits, flags.requestTimeout
+	agent.Limits = flags.limits
 	start := holdfast.Start{Agent: agent, Question: question, Tenant: who.Tenant, User: who.User}
+	if start.Config, err = json.Marshal(kept); err != nil {
+		return err
+	}
 	if flags.mode == modeLive {
 		start.Session = flags.session // a script does not go on with a conversation
+	}
+	taken, err := a.deskTakeUp(ctx, flags, db, who)
+	if err != nil {
+		return err
 	}
 	rt, err := holdfast.Open(ctx, holdfast.Options{File: runsOf(flags.db)})
 	if err != nil {
 		return err
 	}
 	defer rt.Close()
-	return a.deskRun(ctx, flags, rt, db, who, start)
+	return a.deskRun(ctx, flags, rt, db, who, start, taken)
 }
 
 // deskRun runs one question to its stop and reports what came of it.
-func (a *app) deskRun(ctx context.Context, flags *askFlags, rt *holdfast.Runtime, db *sqlite.DB, who desk.Identity, start holdfast.Start) error {
+func (a *app) deskRun(ctx context.Context, flags *askFlags, rt *holdfast.Runtime, db *sqlite.DB, who desk.Identity, start holdfast.Start, taken []deskTaken) error {
 	ctx, stop := untilInterrupted(ctx, func() {})
 	defer stop()
 	trace := &deskTrace{}
@@ -118,7 +125,9 @@ func (a *app) deskRun(ctx context.Context, flags *askFlags, rt *holdfast.Runtime
 	if err != nil {
 		return err
 	}
-	if err := writeJSON(a.stdout, a.newDeskReport(flags, start.Agent.Model.Info().Name, who, run, result, trace.entries)); err != nil {
+	out := a.newDeskReport(flags, start.Agent.Model.Info(), who, run, result)
+	out.Trace, out.Taken = append(out.Trace, trace.entries...), append(out.Taken, taken...)
+	if err := writeJSON(a.stdout, out); err != nil {
 		return err
 	}
 	switch {
@@ -179,10 +188,13 @@ func wrongFlag(message, hint string) error {
 	return &kernel.Error{Code: kernel.CodeConfiguration, Message: message, Hint: hint}
 }
 
-// deskModel is the model that answers.
-func (a *app) deskModel(flags *askFlags) (model.Model, error) {
+// deskChoose says what answers: a script, or the model that the environment or
+// the configuration names.
+func (a *app) deskChoose(flags *askFlags) (*deskKept, error) {
+	choice := &deskChoice{Session: flags.session, Timeout: flags.requestTimeout}
 	if flags.mode == modeScript {
-		return desk.Script(flags.scenario)
+		choice.Scenario = flags.scenario
+		return &deskKept{Desk: choice}, nil
 	}
 	c, err := a.readConfig(flags.config)
 	if err != nil {
@@ -192,7 +204,8 @@ func (a *app) deskModel(flags *askFlags) (model.Model, error) {
 		return nil, err
 	}
 	if !flags.fixedTime {
-		flags.requestTimeout = c.RequestTimeout
+		choice.Timeout = c.RequestTimeout
 	}
-	return buildModel(c.Model)
+	kept, err := c.Stored()
+	return &deskKept{Desk: choice, Config: kept}, err
 }

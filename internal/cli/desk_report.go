@@ -6,6 +6,7 @@ import (
 	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
 )
 
 // deskReport is what `desk ask` prints: a run's report, and what the desk's own
@@ -23,12 +24,13 @@ type deskReport struct {
 	Submitted bool        `json:"tickets_submitted"` // whether a ticket has come of one of these drafts
 	Citations []string    `json:"citations"`
 	Trace     []deskEntry `json:"trace"`
+	Taken     []deskTaken `json:"taken_up"` // what earlier questions left, and was gone on with first
 }
 
-func (a *app) newDeskReport(flags *askFlags, model string, who desk.Identity, run *engine.Run, r *desk.Result, trace []deskEntry) deskReport {
+func (a *app) newDeskReport(flags *askFlags, m model.Info, who desk.Identity, run *engine.Run, r *desk.Result) deskReport {
 	out := deskReport{
-		report: newReport(run), Mode: flags.mode, Model: model, Tenant: who.Tenant, User: who.User, Status: r.Status,
-		Drafts: []string{}, Submitted: len(r.Tickets) > 0, Citations: append([]string{}, r.Cited...), Trace: append([]deskEntry{}, trace...),
+		report: newReport(run), Mode: flags.mode, Model: m.Name, Tenant: who.Tenant, User: who.User, Status: r.Status,
+		Drafts: []string{}, Submitted: len(r.Tickets) > 0, Citations: append([]string{}, r.Cited...), Trace: []deskEntry{}, Taken: []deskTaken{},
 	}
 	if out.report.Usage.RepliesWithUsage > 0 {
 		out.Usage = &out.report.Usage
@@ -36,7 +38,7 @@ func (a *app) newDeskReport(flags *askFlags, model string, who desk.Identity, ru
 	for _, d := range r.Drafts {
 		out.Drafts = append(out.Drafts, d.ID)
 	}
-	if flags.mode == modeScript {
+	if m.Scripted { // in live mode too, where the configuration names a script
 		out.Notice = a.deskSay(flags.deskFlags, noticeScript)
 	}
 	return out

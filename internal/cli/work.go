@@ -57,7 +57,7 @@ func (a *app) work(ctx context.Context, flags journalFlags, once bool) error {
 	w := &worker{app: a, flags: flags, now: now, journal: j, d: newDisplay(a.stdout), differ: map[string][]string{}, watched: map[string]context.CancelFunc{}}
 	eng, err := local.New(local.Config{Journal: j, Lease: now.lease(), Agents: func(ctx context.Context, s *engine.Stored) (*engine.Agent, error) {
 		agent, own, err := made.of(ctx, s)
-		if err == nil {
+		if err == nil && own != nil {
 			w.compare(s.Head.Run, own)
 		}
 		return agent, err

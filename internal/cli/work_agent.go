@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 
 	"github.com/holdfast-run/holdfast/engine"
@@ -22,7 +23,7 @@ type agents struct {
 
 type made struct {
 	agent   *engine.Agent
-	config  *config.Config
+	config  *config.Config // nil: a question at the desk
 	release func()
 }
 
@@ -38,22 +39,33 @@ func (m *agents) of(_ context.Context, s *engine.Stored) (*engine.Agent, *config
 	if x := m.made[string(kept)]; x != nil {
 		return x.agent, x.config, nil
 	}
-	c, err := config.FromStored(kept)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := c.Complete(m.env); err != nil {
-		return nil, nil, err
-	}
-	agent, release, err := buildAgent(c, m.journal, nil)
+	x, err := m.make(kept)
 	if err != nil {
 		return nil, nil, err
 	}
 	if m.made == nil {
 		m.made = map[string]*made{}
 	}
-	m.made[string(kept)] = &made{agent, c, release}
-	return agent, c, nil
+	m.made[string(kept)] = x
+	return x.agent, x.config, nil
+}
+
+func (m *agents) make(kept json.RawMessage) (*made, error) {
+	if k, ok := deskKeptOf(kept); ok {
+		return deskMade(m.env, k, m.journal)
+	}
+	c, err := config.FromStored(kept)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Complete(m.env); err != nil {
+		return nil, err
+	}
+	agent, release, err := buildAgent(c, m.journal, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &made{agent, c, release}, nil
 }
 
 // release kills the programs that the agents run, and closes what they hold

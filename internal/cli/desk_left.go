@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-run/holdfast"
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/desk/sqlite"
+	"github.com/holdfast-run/holdfast/internal/cli/config"
+	"github.com/holdfast-run/holdfast/journal"
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+)
+
+// deskKept is what is kept with a question at the desk: whoever takes it over
+// makes its agent from that.
+type deskKept struct {
+	Desk *deskChoice `json:"desk"`
+	// Config is the configuration that names the model; none: a script plays.
+	Config json.RawMessage `json:"config,omitempty"`
+}
+
+type deskChoice struct {
+	Session  string        `json:"session"`
+	Scenario string        `json:"scenario,omitempty"`
+	Timeout  time.Duration `json:"timeout_ns"`
+}
+
+// deskKeptOf reads what is kept with a run, if that is a question at the desk.
+func deskKeptOf(kept json.RawMessage) (*deskKept, bool) {
+	k := &deskKept{}
+	return k, json.Unmarshal(kept, k) == nil && k.Desk != nil
+}
+
+// agent makes the agent of a question, its limits apart: they are in the run.
+func (k *deskKept) agent(env func(string) string, db *sqlite.DB) (*holdfast.Agent, error) {
+	m, err := k.model(env)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := desk.Agent(m, desk.Services{Tickets: db, Drafts: db, Policies: db, Session: k.Desk.Session})
+	if err != nil {
+		return nil, err
+	}
+	agent.RequestTimeout = k.Desk.Timeout
+	return agent, nil
+}
+
+func (k *deskKept) model(env func(string) string) (model.Model, error) {
+	if k.Config == nil {
+		return desk.Script(k.Desk.Scenario)
+	}
+	c, err := config.FromStored(k.Config)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Complete(env); err != nil {
+		return nil, err
+	}
+	return buildModel(c.Model)
+}
+
+// deskMade makes the agent of a question for `holdfast work`, which knows the
+// journal alone: the desk's file is the one that the journal stands beside.
+func deskMade(env func(string) string, k *deskKept, path string) (*made, error) {
+	file, beside := strings.CutSuffix(path, runsOf(""))
+	if !beside {
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the run is a question at a desk, and its journal has another name than that of a desk",
+			Hint: "a desk's journal is the desk's file with " + runsOf("") + " behind it"}
+	}
+	db, err := sqlite.Open(context.Background(), file, sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	agent, err := k.agent(env, db)
+	if err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return &made{agent: agent, release: sync.OnceFunc(func() { _ = db.Close() })}, nil
+}
+
+// deskTaken is an earlier question of the person whose process ended before it
+// was answered, and what came of it.
+type deskTaken struct {
+	Run  string `json:"run"`
+	Stop string `json:"stop"` // empty: it has not stopped yet
+}
+
+// maxDeskTakeUp bounds the time for what was left before it is handed on.
+const maxDeskTakeUp = 30 * time.Second
+
+// deskTakeUp goes on with what the person's earlier questions left when their
+// process ended, or ends it where that cannot be: nothing stays under way that
+// nobody drives, and a session is free for the next question.
+func (a *app) deskTakeUp(ctx context.Context, flags *askFlags, db *sqlite.DB, who desk.Identity) ([]deskTaken, error) {
+	rt, err := holdfast.Open(ctx, holdfast.Options{File: runsOf(flags.db), Agents: func(_ context.Context, s *holdfast.Stored) (*holdfast.Agent, error) {
+		k, ok := deskKeptOf(s.Question.Config)
+		if !ok {
+			return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "no choice of the desk is kept with the run"}
+		}
+		return k.agent(a.env, db)
+	}})
+	if err != nil {
+		return nil, err
+	}
+	defer rt.Close()
+	left, err := deskLeft(ctx, rt, who)
+	if err != nil || len(left) == 0 {
+		return nil, err
+	}
+	if err := deskWork(ctx, rt, who); err != nil {
+		return nil, err
+	}
+	taken := make([]deskTaken, len(left))
+	for i := range left {
+		h, err := rt.Journal().Head(context.WithoutCancel(ctx), left[i].Run)
+		if err != nil {
+			return nil, err
+		}
+		taken[i] = deskTaken{Run: h.Run, Stop: string(h.Stop)}
+	}
+	return taken, nil
+}
+
+// deskLeft are the person's questions that nobody drives any more.
+func deskLeft(ctx context.Context, rt *holdfast.Runtime, who desk.Identity) (left []journal.Head, err error) {
+	heads, err := rt.List(ctx, journal.Query{Owner: &journal.Owner{Tenant: who.Tenant, User: who.User}, State: journal.Running})
+	for i := range heads {
+		if !driven(&heads[i], time.Now()) {
+			left = append(left, heads[i])
+		}
+	}
+	return left, err
+}
+
+// deskWork drives what the person's questions left to its stop. What cannot be
+// gone on with, such as one of a model whose key is not there any more, is
+// cancelled.
+func deskWork(ctx context.Context, rt *holdfast.Runtime, who desk.Identity) error {
+	ctx, cancel := context.WithTimeout(ctx, maxDeskTakeUp)
+	defer cancel()
+	unable := map[string]error{}
+	load := holdfast.Workload{
+		Once: true,
+		Only: func(h journal.Head) bool {
+			return h.Owner() == journal.Owner{Tenant: who.Tenant, User: who.User} && !driven(&h, time.Now())
+		},
+		Left: func(h journal.Head, err error) { unable[h.Run] = err },
+	}
+	if err := rt.Work(ctx, load); err != nil || len(unable) == 0 {
+		return err
+	}
+	for run, why := range unable {
+		reason := fmt.Sprintf("its process ended, and it cannot be gone on with: %s", asError(why).Message)
+		err := rt.Signal(ctx, run, holdfast.Signal{Kind: holdfast.SignalCancel, By: "desk", Reason: kernel.Clip(reason, 500)})
+		if err != nil && kernel.CodeOf(err) != kernel.CodeRunStopped {
+			return err
+		}
+	}
+	return rt.Work(ctx, load)
+}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-run/holdfast/model/modeltest/stub"
+)
+
+// deskAnswers is what a model at the desk does for T1001: as the script draft.
+func deskAnswers() []stub.Step {
+	return []stub.Step{
+		stub.Calls(stub.Call{ID: "c1", Name: "get_ticket", Args: `{"ticket_id":"T1001"}`}),
+		stub.Calls(stub.Call{ID: "c2", Name: "search_policies", Args: `{"query":"报销"}`}),
+		stub.Calls(stub.Call{ID: "c3", Name: "prepare_ticket_draft", Args: `{"subject":"复核 T1001","body":"按 P1001 申请复核。"}`}),
+		stub.Text("草稿已备好，请查看。依据：P1001。"),
+	}
+}
+
+// liveDesk is a folder with a desk, and a model on this machine.
+func liveDesk(t *testing.T) (dir string, server *stub.Server) {
+	t.Helper()
+	server, err := stub.Start(stub.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	dir = project(t, map[string]string{"live.yaml": fmt.Sprintf("model: {provider: openai, name: m, base_url: %q}\n", server.OpenAIURL())})
+	deskOutput[map[string]any](t, dir, "init")
+	return dir, server
+}
+
+// askLive is a question to the model of liveDesk.
+func askLive(t *testing.T, dir string) *exec.Cmd {
+	t.Helper()
+	return withKey(process(t, dir, "desk", "ask", "--mode", "live", "-c", "live.yaml", "--session", "s", "请为 T1001 准备草稿"))
+}
+
+func withKey(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Env = append(cmd.Env, "OPENAI_API_KEY=sk-test")
+	return cmd
+}
+
+// deskOutput is what a command of the desk prints, which succeeds.
+func deskOutput[T any](t *testing.T, dir string, args ...string) (v T) {
+	t.Helper()
+	return printed[T](t, process(t, dir, append([]string{"desk"}, args...)...))
+}
+
+func printed[T any](t *testing.T, cmd *exec.Cmd) (v T) {
+	t.Helper()
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &v)
+	}
+	if err != nil {
+		t.Fatalf("%v: %v: %s%s", cmd.Args, err, out, stderrOf(err))
+	}
+	return v
+}
+
+func stderrOf(err error) []byte {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.Stderr
+	}
+	return nil
+}
+
+// killAt asks, and kills the process when its request number n, from 0, is
+// under way.
+func killAt(t *testing.T, server *stub.Server, n int, cmd *exec.Cmd) {
+	t.Helper()
+	steps := deskAnswers()[:n+1]
+	steps[n].Stall = stub.Never()
+	server.Play(steps...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-server.Arrived(n)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("it was not killed")
+	}
+}
+
+// A question whose process is killed is gone on with by the person's next one,
+// wherever it was: each stops with a reason, and one draft and no ticket come
+// of all of them.
+func TestKilledAskIsGoneOnWith(t *testing.T) {
+	for n, place := range []string{"before anything was read", "a ticket read", "policies found", "a draft prepared"} {
+		t.Run(place, func(t *testing.T) {
+			dir, server := liveDesk(t)
+			killAt(t, server, n, askLive(t, dir))
+			server.Play(deskAnswers()[n:]...) // for what was left
+			server.Play(deskAnswers()[3])     // and the next question of the same conversation
+			cmd := askLive(t, dir)
+			cmd.Args[len(cmd.Args)-1] = "好了吗？"
+			out, err := cmd.Output() // it looks nothing up: its answer is unsupported
+			var r deskReport
+			if e := json.Unmarshal(out, &r); e != nil {
+				t.Fatalf("%v, %v: %s", err, e, out)
+			}
+			if len(r.Taken) != 1 || r.Taken[0].Stop != "verified_success" || r.Taken[0].Run == r.Run {
+				t.Errorf("taken up: %+v", r.Taken)
+			}
+			wantOneDraft(t, dir)
+			if r := deskOutput[deskReport](t, dir, "ask", "--session", "s", "q"); len(r.Taken) != 0 {
+				t.Errorf("taken up again: %+v", r.Taken)
+			}
+		})
+	}
+}
+
+// wantOneDraft expects one draft that nobody confirmed, of one revision, and no
+// ticket but the fixture.
+func wantOneDraft(t *testing.T, dir string) {
+	t.Helper()
+	drafts := deskOutput[[]deskDraft](t, dir, "drafts")
+	if len(drafts) != 1 || drafts[0].Status != "pending" || drafts[0].Revision != 1 {
+		t.Errorf("drafts %+v", drafts)
+	}
+	if tickets := deskOutput[[]deskTicket](t, dir, "tickets"); len(tickets) != 1 {
+		t.Errorf("tickets %+v", tickets)
+	}
+}
+
+// Where the key is not there any more, what was left is ended, with the reason;
+// and nobody's question touches what somebody else's left.
+func TestKilledAskThatCannotGoOnEnds(t *testing.T) {
+	dir, server := liveDesk(t)
+	// By an address that is not taken for this machine's own, it needs a key.
+	keyed := strings.Replace(server.OpenAIURL(), "127.0.0.1", "0.0.0.0", 1)
+	if err := os.WriteFile(filepath.Join(dir, "live.yaml"), fmt.Appendf(nil, "model: {provider: openai, name: m, base_url: %q}\n", keyed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	killAt(t, server, 3, askLive(t, dir))
+	bob := process(t, dir, "desk", "--user", "bob", "ask", "--session", "s", "T1002 怎么样了？")
+	if out, _ := bob.Output(); !strings.Contains(string(out), `"taken_up":[]`) { // of bob's own ticket the script knows nothing: it fails
+		t.Errorf("bob's question: %s", out)
+	}
+	r := deskOutput[deskReport](t, dir, "ask", "--session", "s", "T1001 为什么待补材料？")
+	if len(r.Taken) != 1 {
+		t.Fatalf("taken up: %+v", r.Taken)
+	}
+	if r.Taken[0].Stop != "cancelled" {
+		t.Errorf("taken up: %+v", r.Taken)
+	}
+	wantOneDraft(t, dir)
+	shown := printed[record](t, process(t, dir, "runs", "show", "--db", "desk.db.runs.db", "--json", r.Taken[0].Run))
+	if !strings.Contains(shown.Detail, "its process ended") {
+		t.Errorf("the reason is %q", shown.Detail)
+	}
+	if server.Count() != 4 {
+		t.Errorf("%d requests", server.Count())
+	}
+}
+
+// An operator goes on with everybody's questions by the command of every journal.
+func TestWorkGoesOnWithTheDesk(t *testing.T) {
+	dir, server := liveDesk(t)
+	killAt(t, server, 2, askLive(t, dir))
+	server.Play(deskAnswers()[2:]...)
+	out, err := withKey(process(t, dir, "work", "--once", "--db", "desk.db.runs.db")).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "stop: verified_success") {
+		t.Errorf("%v: %s", err, out)
+	}
+	wantOneDraft(t, dir)
+}
