@@ -182,6 +182,9 @@ func (a *app) installSkill(ctx context.Context, flags skillFlags, archive, to st
 	}
 	d := newDisplay(a.stdout)
 	d.printf("installed %s in %s\n", s.Name, safeLine(filepath.Dir(place)))
+	for _, note := range s.Notes {
+		d.printf("note: %s\n", safeLine(note))
+	}
 	d.printf("read it before a run may load it: holdfast skills validate %s\n", quoteArgument(place))
 	return nil
 }

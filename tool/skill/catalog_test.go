@@ -177,7 +177,7 @@ func TestReadStaysInside(t *testing.T) {
 	}
 	c := open(t, dir)
 	s, there := c.Skill("one")
-	if !there || len(s.Notes) != 2 || !strings.Contains(strings.Join(c.Warnings(), " "), "alias is left out (broken): it is a symbolic link") {
+	if !there || len(s.Notes) != 3 || !strings.Contains(s.Notes[2], `no part of the skill: ".secret"`) || !strings.Contains(strings.Join(c.Warnings(), " "), "alias is left out (broken): it is a symbolic link") {
 		t.Fatalf("%+v, %v, %q", s, there, c.Warnings())
 	}
 	for path, want := range map[string]string{

@@ -31,9 +31,10 @@ const oldDraft = 24 * time.Hour
 // is made where it is missing, and returns the skill and its path. It is whole
 // there, and in the format, or not there at all, also when the process is killed.
 // INVALID_ARGUMENT is an archive that holds anything but one folder with a
-// skill: a path that leads out of it, an absolute one, a link, a device, two names
-// that some file system takes for one, more or larger files than a skill may
-// have. LOCAL_STORAGE is a folder that cannot be written to.
+// skill: a path that leads out of it, an absolute one, a hidden one (a name that
+// begins with a dot), a link, a device, two names that some file system takes for one,
+// more or larger files than a skill may have. What macOS adds (__MACOSX, .DS_Store
+// and names that begin with "._") is passed over, with a note. LOCAL_STORAGE is a folder that cannot be written to.
 //
 // With Replace the old and the new skill are exchanged in one step. Where the file
 // system has no such step they are two, and the old one is put back if the second
@@ -57,7 +58,7 @@ func Install(ctx context.Context, archive, folder string, o InstallOptions) (*Sk
 		return nil, "", unwritable(folder, err)
 	}
 	defer root.Close()
-	name, err := unpack(ctx, archive, root)
+	name, notes, err := unpack(ctx, archive, root)
 	if err != nil {
 		return nil, "", err
 	}
@@ -65,6 +66,7 @@ func Install(ctx context.Context, archive, folder string, o InstallOptions) (*Sk
 	if err != nil {
 		return nil, "", unfit("the archive holds no skill that can be loaded: "+oneLine(err.Error()), err)
 	}
+	s.Notes = append(s.Notes, notes...)
 	if err := syncTree(root, name); err != nil {
 		return nil, "", unwritable(folder, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,26 +143,30 @@ func hostile() map[string][]entry {
 	}
 	with := func(e ...entry) []entry { return append(append([]entry{}, good...), e...) }
 	return map[string][]entry{
-		"leads upwards":      with(entry{name: "one/../../evil", text: "x"}),
-		"is absolute":        with(entry{name: "/etc/evil", text: "x"}),
-		"holds a backslash":  with(entry{name: `one\..\evil`, text: "x"}),
-		"shortest form":      with(entry{name: "one//evil", text: "x"}),
-		"neither a file":     with(entry{name: "one/link", mode: fs.ModeSymlink, link: "/etc/passwd"}),
-		"neither a file nor": with(entry{name: "one/dev", mode: fs.ModeDevice | fs.ModeCharDevice}),
-		"holds two folders":  with(entry{name: "two/SKILL.md", text: front("two", "")}),
-		"lies beside":        with(entry{name: "evil", text: "x"}),
-		"twice":              with(entry{name: "one/sub/run.sh", text: "x"}),
-		"are one name":       with(entry{name: "one/SUB/other", text: "x"}),
-		"one name on some":   with(entry{name: "one/\u00e9", text: "x"}, entry{name: "one/e\u0301", text: "x"}),
-		"do not show":        with(entry{name: "one/a\u202eb", text: "x"}),
-		"is a file and":      with(entry{name: "one/sub/run.sh/x", text: "x"}),
-		"not named like":     {{name: "One/SKILL.md", text: front("One", "")}},
-		"no skill":           {{name: "one/README", text: "x"}},
-		"the folder is":      {{name: "two/SKILL.md", text: front("one", "")}},
-		"it is empty":        {},
-		"unpacks to over":    with(entry{name: "one/bomb", text: strings.Repeat("\x00", skill.MaxSize+1)}),
-		"holds over 1000":    many,
-		"holds over 2000":    folders,
+		"leads upwards":        with(entry{name: "one/../../evil", text: "x"}),
+		"is absolute":          with(entry{name: "/etc/evil", text: "x"}),
+		"holds a backslash":    with(entry{name: `one\..\evil`, text: "x"}),
+		"shortest form":        with(entry{name: "one//evil", text: "x"}),
+		"neither a file":       with(entry{name: "one/link", mode: fs.ModeSymlink, link: "/etc/passwd"}),
+		"neither a file nor":   with(entry{name: "one/dev", mode: fs.ModeDevice | fs.ModeCharDevice}),
+		"holds two folders":    with(entry{name: "two/SKILL.md", text: front("two", "")}),
+		"lies beside":          with(entry{name: "evil", text: "x"}),
+		"twice":                with(entry{name: "one/sub/run.sh", text: "x"}),
+		"are one name":         with(entry{name: "one/SUB/other", text: "x"}),
+		"one name on some":     with(entry{name: "one/\u00e9", text: "x"}, entry{name: "one/e\u0301", text: "x"}),
+		"do not show":          with(entry{name: "one/a\u202eb", text: "x"}),
+		"is a file and":        with(entry{name: "one/sub/run.sh/x", text: "x"}),
+		"not named like":       {{name: "One/SKILL.md", text: front("One", "")}},
+		"no skill":             {{name: "one/README", text: "x"}},
+		"the folder is":        {{name: "two/SKILL.md", text: front("one", "")}},
+		`(".env" begins with`:  with(entry{name: "one/.env", text: "KEY=x"}),
+		`(".git" begins with`:  with(entry{name: "one/.git/", mode: fs.ModeDir}, entry{name: "one/.git/hooks/pre-commit", text: "x", mode: 0o755}),
+		`(".x" begins with`:    with(entry{name: "one/sub/.x/y", text: "x"}),
+		"it is empty":          {},
+		"refused: it is empty": {{name: "__MACOSX/._one", text: "x"}},
+		"unpacks to over":      with(entry{name: "one/bomb", text: strings.Repeat("\x00", skill.MaxSize+1)}),
+		"holds over 1000":      many,
+		"holds over 2000":      folders,
 	}
 }
 
@@ -177,6 +182,32 @@ func TestHostileArchives(t *testing.T) {
 			if left(t, dir) != "" || left(t, above) != "skills" {
 				t.Errorf("%s, %s: it left %q and %q", form, want, left(t, dir), left(t, above))
 			}
+		}
+	}
+}
+
+// What macOS adds to an archive of its own accord is passed over, and said, and
+// everything else that is there is in the list and the digest.
+func TestMacArchives(t *testing.T) {
+	litter := []entry{
+		{name: "__MACOSX/", mode: fs.ModeDir}, {name: "__MACOSX/._one", text: "x"}, {name: "__MACOSX/one/._SKILL.md", text: "x"},
+		{name: ".DS_Store", text: "x"}, {name: "one/sub/.DS_Store", text: "x"}, {name: "./._one", text: "x"}, {name: "one/._SKILL.md", text: "x"},
+	}
+	for form, b := range map[string][]byte{"zip": zipped(t, append(slices.Delete(slices.Clone(litter), 5, 6), good...)...), "tar": tarred(t, append(litter, good...)...)} {
+		dir := t.TempDir()
+		s, place, err := skill.Install(t.Context(), write(t, b), dir, skill.InstallOptions{})
+		if err != nil {
+			t.Fatal(form, err)
+		}
+		if len(s.Notes) != 1 || !strings.HasPrefix(s.Notes[0], `what macOS adds to an archive was passed over: "__MACOSX", "__MACOSX/._one"`) {
+			t.Errorf("%s: %q", form, s.Notes)
+		}
+		if left(t, dir) != "one" || left(t, place) != "SKILL.md sub" || left(t, filepath.Join(place, "sub")) != "run.sh" {
+			t.Errorf("%s: %s, %s", form, left(t, dir), left(t, place))
+		}
+		plain, _, err := skill.Install(t.Context(), write(t, zipped(t, good...)), t.TempDir(), skill.InstallOptions{})
+		if err != nil || plain.Digest != s.Digest {
+			t.Errorf("%s: %v, another digest", form, err)
 		}
 	}
 }

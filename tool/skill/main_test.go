@@ -1,6 +1,8 @@
 package skill_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +15,22 @@ import (
 	"github.com/holdfast-run/holdfast/tool/skill"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// What makes this program install an archive, and nothing else.
+const (
+	archiveVariable = "SKILL_TEST_ARCHIVE"
+	folderVariable  = "SKILL_TEST_FOLDER"
+)
+
+func TestMain(m *testing.M) {
+	if archive := os.Getenv(archiveVariable); archive != "" {
+		if _, _, err := skill.Install(context.Background(), archive, os.Getenv(folderVariable), skill.InstallOptions{Replace: true}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // front is a SKILL.md of that name with more front matter.
 func front(name, more string) string {

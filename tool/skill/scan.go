@@ -32,7 +32,7 @@ func scan(root *os.Root, folder string) (*Skill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ManifestName, err)
 	}
-	s.Notes = append(s.Notes, w.notes...)
+	s.Notes = append(append(s.Notes, w.notes...), noteOf("names that begin with a dot are no part of the skill", w.hidden)...)
 	s.Digest = digestOf(w.files)
 	s.Files = slices.DeleteFunc(w.files, func(f File) bool { return f.Path == ManifestName })
 	return s, nil
@@ -48,6 +48,7 @@ type walk struct {
 	entries  int
 	size     int64
 	notes    []string
+	hidden   []string // names that begin with a dot
 }
 
 func (w *walk) visit(name string, e fs.DirEntry, err error) error {
@@ -55,15 +56,11 @@ func (w *walk) visit(name string, e fs.DirEntry, err error) error {
 		return err
 	}
 	inside := strings.TrimPrefix(name, w.folder+"/")
-	hidden := strings.HasPrefix(e.Name(), ".")
 	if w.entries++; w.entries > 2*MaxFiles {
 		return fmt.Errorf("there are over %d files and folders", 2*MaxFiles)
 	}
-	switch {
-	case hidden && e.IsDir():
-		return fs.SkipDir
-	case hidden:
-		return nil
+	if isHidden(e.Name()) {
+		return w.passOver(inside, e)
 	}
 	if err := checkPath(inside); err != nil {
 		return fmt.Errorf("the file %.80q: %w", inside, err)
@@ -80,6 +77,17 @@ func (w *walk) visit(name string, e fs.DirEntry, err error) error {
 		return fmt.Errorf("there are over %d files", MaxFiles)
 	}
 	return w.take(name, inside)
+}
+
+// passOver leaves out what is hidden, all that lies below it too.
+func (w *walk) passOver(inside string, e fs.DirEntry) error {
+	if !isLitter(inside) {
+		w.hidden = append(w.hidden, inside)
+	}
+	if e.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
 }
 
 // take reads a file for its digest.

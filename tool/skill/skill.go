@@ -46,7 +46,7 @@ type Skill struct {
 	AllowedTools []string
 	Body         string // the instructions
 	// Files are the regular files beside SKILL.md, in order. Names that begin
-	// with a dot and symbolic links are no part of a skill.
+	// with a dot and symbolic links are no part of a skill: Notes name them.
 	Files []File
 	// Digest is the SHA-256 of all of it, in hexadecimal.
 	Digest string

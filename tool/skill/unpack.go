@@ -22,21 +22,21 @@ import (
 const maxArchive = MaxSize + 1<<20
 
 // unpack writes what an archive holds into root and returns the name of its one
-// folder.
-func unpack(ctx context.Context, archive string, root *os.Root) (string, error) {
+// folder, and the notes on what was passed over.
+func unpack(ctx context.Context, archive string, root *os.Root) (top string, notes []string, err error) {
 	f, err := os.Open(archive)
 	if err != nil {
-		return "", unfit(fmt.Sprintf("the archive cannot be read: %s", oneLine(explain(err).Error())), err)
+		return "", nil, unfit(fmt.Sprintf("the archive cannot be read: %s", oneLine(explain(err).Error())), err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return "", unfit("the archive cannot be read", err)
+		return "", nil, unfit("the archive cannot be read", err)
 	case !info.Mode().IsRegular():
-		return "", unfit("the archive is not a regular file", nil)
+		return "", nil, unfit("the archive is not a regular file", nil)
 	case info.Size() > maxArchive:
-		return "", unfit(fmt.Sprintf("the archive has %d bytes; at most %d are allowed", info.Size(), maxArchive), nil)
+		return "", nil, unfit(fmt.Sprintf("the archive has %d bytes; at most %d are allowed", info.Size(), maxArchive), nil)
 	}
 	u := &unpacking{ctx: ctx, root: root, seen: map[string]seen{}}
 	var magic [4]byte
@@ -53,9 +53,9 @@ func unpack(ctx context.Context, archive string, root *os.Root) (string, error) 
 		err = errors.New("it is empty")
 	}
 	if err != nil {
-		return "", unfit("the archive is refused: "+oneLine(err.Error()), err)
+		return "", nil, unfit("the archive is refused: "+oneLine(err.Error()), err)
 	}
-	return u.top, nil
+	return u.top, noteOf("what macOS adds to an archive was passed over", u.litter), nil
 }
 
 // unpacking is what an archive has come to so far.
@@ -64,6 +64,7 @@ type unpacking struct {
 	root    *os.Root
 	top     string          // the folder that everything lies in
 	seen    map[string]seen // by what a file system may take a path for
+	litter  []string        // that was passed over
 	entries int
 	files   int
 	size    int64
@@ -89,10 +90,9 @@ func (u *unpacking) zip(f *os.File, size int64) error {
 		case mode.Type() != 0 && mode.Type() != fs.ModeDir, mode.IsDir() != isDir:
 			return fmt.Errorf("%.80q is neither a file nor a folder", e.Name)
 		}
-		if err := u.admit(name, isDir); err != nil {
+		if taken, err := u.admit(name, isDir); err != nil {
 			return err
-		}
-		if isDir {
+		} else if !taken || isDir {
 			continue
 		}
 		r, err := e.Open()
@@ -143,10 +143,9 @@ func (u *unpacking) tarGzip(f *os.File) error {
 		case e.Typeflag != tar.TypeReg || isDir:
 			return fmt.Errorf("%.80q is neither a file nor a folder", e.Name)
 		}
-		if err := u.admit(name, isDir); err != nil {
+		if taken, err := u.admit(name, isDir); err != nil {
 			return err
-		}
-		if isDir {
+		} else if !taken || isDir {
 			continue
 		}
 		if err := u.write(name, t, e.FileInfo().Mode()); err != nil {
@@ -169,19 +168,44 @@ func (u *unpacking) drain(in *io.LimitedReader) error {
 
 func tooMany() error { return fmt.Errorf("it holds over %d files and folders", 2*MaxFiles) }
 
-// admit judges an entry's path, and makes the folders that it needs.
-func (u *unpacking) admit(name string, isDir bool) error {
+// admit judges an entry's path, and makes the folders that it needs. One that is
+// not taken is passed over.
+func (u *unpacking) admit(name string, isDir bool) (taken bool, err error) {
 	if err := u.ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
 	if u.entries++; u.entries > 2*MaxFiles {
-		return tooMany()
+		return false, tooMany()
 	}
 	if err := checkPath(name); err != nil {
-		return fmt.Errorf("%.80q: %w", name, err)
+		return false, fmt.Errorf("%.80q: %w", name, err)
 	}
-	top, _, deeper := strings.Cut(name, "/")
+	if isLitter(name) {
+		u.litter = append(u.litter, name)
+		return false, nil
+	}
+	if err := u.place(name, isDir); err != nil {
+		return false, err
+	}
+	twice, err := u.note(name, isDir)
 	switch {
+	case err != nil:
+		return false, err
+	case twice && !isDir:
+		return false, fmt.Errorf("it holds %.80q twice", name)
+	case isDir:
+		return true, u.mkdir(name)
+	}
+	return true, u.mkdir(path.Dir(name))
+}
+
+// place refuses a path that does not lie in the one folder, or is hidden in it.
+func (u *unpacking) place(name string, isDir bool) error {
+	top, _, deeper := strings.Cut(name, "/")
+	hidden := hiddenIn(name)
+	switch {
+	case hidden != "":
+		return fmt.Errorf("%.80q is hidden (%.80q begins with a dot): pack the skill without it", name, hidden)
 	case !deeper && !isDir:
 		return fmt.Errorf("%.80q lies beside the folder of the skill: everything lies in one folder, which is named like the skill", name)
 	case u.top == "" && !legalName(top):
@@ -195,16 +219,7 @@ func (u *unpacking) admit(name string, isDir bool) error {
 			return err
 		}
 	}
-	twice, err := u.note(name, isDir)
-	switch {
-	case err != nil:
-		return err
-	case twice && !isDir:
-		return fmt.Errorf("it holds %.80q twice", name)
-	case isDir:
-		return u.mkdir(name)
-	}
-	return u.mkdir(path.Dir(name))
+	return nil
 }
 
 // note remembers a path. Two that differ only in case or in the way that
