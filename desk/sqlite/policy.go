@@ -10,14 +10,11 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// Visible are the versions that a person may be shown, of the policies of their tenant:
+// visible are the versions that a person may be shown, of the policies of their tenant:
 // for each id the one in force at an instant, where they are among its viewers. Its
 // arguments are tenant, instant and user. It filters before anything else looks
 // at a row.
-const Visible = `SELECT p.number FROM policies p
-	WHERE p.tenant = ?1 AND p.number = (
-		SELECT f.number FROM policies f WHERE f.tenant = p.tenant AND f.id = p.id AND f.valid_from <= ?2
-		ORDER BY f.valid_from DESC, f.number DESC LIMIT 1)
+const visible = `FROM policies p WHERE p.tenant = ?1 AND p.valid_from <= ?2 AND p.valid_until > ?2
 	AND (p.restricted = 0 OR EXISTS (SELECT 1 FROM viewers v WHERE v.policy = p.number AND v.user = ?3))`
 
 const policyColumns = `p.id, p.version, p.title, p.body, p.valid_from, p.source, p.imported,
@@ -41,7 +38,7 @@ func (d *DB) Policy(ctx context.Context, who desk.Identity, id string) (p desk.P
 	}
 	err = d.seen(ctx, who, "policy.read", func(tx *tx) (string, error) {
 		p, err = only(tx, desk.NotFound("policy"), readPolicy,
-			`SELECT `+policyColumns+` FROM policies p WHERE p.number IN (`+Visible+`) AND p.id = ?4`, who.Tenant, stamp(tx.now), who.User, id)
+			`SELECT `+policyColumns+` `+visible+` AND p.id = ?4`, who.Tenant, stamp(tx.now), who.User, id)
 		return id, err
 	})
 	return p, err
@@ -50,7 +47,7 @@ func (d *DB) Policy(ctx context.Context, who desk.Identity, id string) (p desk.P
 // Policies returns what a person may see. See [desk.PolicyService].
 func (d *DB) Policies(ctx context.Context, who desk.Identity) (all []desk.Policy, err error) {
 	err = d.seen(ctx, who, "policy.list", func(tx *tx) (string, error) {
-		all, err = collect(tx, readPolicy, `SELECT `+policyColumns+` FROM policies p WHERE p.number IN (`+Visible+`) ORDER BY p.id`,
+		all, err = collect(tx, readPolicy, `SELECT `+policyColumns+` `+visible+` ORDER BY p.id`,
 			who.Tenant, stamp(tx.now), who.User)
 		for i := range all {
 			all[i].Body = ""
@@ -58,30 +55,6 @@ func (d *DB) Policies(ctx context.Context, who desk.Identity) (all []desk.Policy
 		return "", err
 	})
 	return all, err
-}
-
-// FindPolicies looks for the query as one piece of text in ids, titles and
-// bodies, upper and lower case of ASCII alike. See [desk.PolicyFinder].
-func (d *DB) FindPolicies(ctx context.Context, who desk.Identity, query string) (found []desk.Policy, err error) {
-	if query, err = desk.Text(query, "the query", desk.MaxQuery); err != nil {
-		return nil, err
-	}
-	literal := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(query) + "%"
-	err = d.seen(ctx, who, "policy.search", func(tx *tx) (string, error) {
-		found, err = collect(tx, readPolicy, `SELECT `+policyColumns+` FROM policies p WHERE p.number IN (`+Visible+`)
-			AND (p.id LIKE ?4 ESCAPE '\' OR p.title LIKE ?4 ESCAPE '\' OR p.body LIKE ?4 ESCAPE '\')
-			ORDER BY p.id LIMIT ?5`, who.Tenant, stamp(tx.now), who.User, literal, desk.MaxFound)
-		return idsOf(found), err
-	})
-	return found, err
-}
-
-func idsOf(policies []desk.Policy) string {
-	ids := make([]string, len(policies))
-	for i := range policies {
-		ids[i] = policies[i].ID
-	}
-	return strings.Join(ids, " ")
 }
 
 // PutPolicy keeps a version. See [desk.PolicyService].
@@ -140,12 +113,27 @@ func (tx *tx) putPolicy(tenant string, p desk.Policy) (changed bool, err error) 
 	if err != nil {
 		return false, err
 	}
+	if err := tx.follow(tenant, p.ID); err != nil {
+		return false, err
+	}
+	if err := tx.index(number, tenant, &p); err != nil {
+		return false, err
+	}
 	for _, user := range slices.Compact(slices.Sorted(slices.Values(p.Viewers))) {
 		if _, err := tx.ExecContext(tx.ctx, `INSERT INTO viewers (policy, user) VALUES (?, ?)`, number, user); err != nil {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// follow notes for the versions of a policy when the next one comes into force:
+// of those that do so at the same instant the last one imported counts.
+func (tx *tx) follow(tenant, id string) error {
+	_, err := tx.ExecContext(tx.ctx, `UPDATE policies AS p SET valid_until = coalesce((
+		SELECT min(n.valid_from) FROM policies n WHERE n.tenant = ?1 AND n.id = ?2 AND (n.valid_from, n.number) > (p.valid_from, p.number)
+	), 0x7fffffffffffffff) WHERE p.tenant = ?1 AND p.id = ?2`, tenant, id)
+	return err
 }
 
 func readString(row scanner) (s string, err error) { return s, row.Scan(&s) }

@@ -8,11 +8,16 @@ import (
 type scanner interface{ Scan(into ...any) error }
 
 // collect reads all rows of a query.
-func collect[T any](tx *tx, read func(scanner) (T, error), query string, args ...any) (all []T, err error) {
+func collect[T any](tx *tx, read func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := tx.QueryContext(tx.ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
+	return readAll(rows, read)
+}
+
+// readAll reads rows and closes them.
+func readAll[T any](rows *sql.Rows, read func(scanner) (T, error)) (all []T, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		one, err := read(rows)

@@ -9,8 +9,13 @@ import (
 // applicationID marks a SQLite file as a desk ("HFDK").
 const applicationID = 0x4846444b
 
-// migrations lead from one version of the schema to the next.
-func migrations() []string { return []string{schema1} }
+// migration leads from one version of the schema to the next.
+type migration struct {
+	schema string
+	fill   func(*tx) error // what SQL alone cannot do; nil: nothing
+}
+
+func migrations() []migration { return []migration{{schema1, nil}, {schema2, (*tx).indexAll}} }
 
 const schema1 = `
 CREATE TABLE tickets (
@@ -77,6 +82,33 @@ CREATE TABLE audit (
 CREATE INDEX audit_of ON audit (tenant, number);
 `
 
+// schema2 adds what policies are searched with. words holds a term for each word of a
+// version: DIGEST WORD | WEIGHT, where DIGEST stands for the tenant, so that
+// nobody's search reads the list of another tenant. It is never matched, only looked up
+// by term through words_at: no text of a person is ever read as a query language.
+const schema2 = `
+ALTER TABLE policies ADD COLUMN valid_until INTEGER NOT NULL DEFAULT 0x7fffffffffffffff; -- when the next version comes into force
+ALTER TABLE policies ADD COLUMN words INTEGER NOT NULL DEFAULT 0; -- how many it has
+UPDATE policies SET valid_until = following.at FROM (
+	SELECT number, lead(valid_from, 1, 0x7fffffffffffffff) OVER (PARTITION BY tenant, id ORDER BY valid_from, number) AS at FROM policies
+) AS following WHERE following.number = policies.number;
+DROP INDEX policies_in_force;
+CREATE INDEX policies_in_force ON policies (tenant, valid_from, valid_until, restricted, words);
+CREATE VIRTUAL TABLE words USING fts5 (terms, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars '|'");
+CREATE VIRTUAL TABLE words_at USING fts5vocab (words, instance);
+CREATE TABLE embedders (
+	number     INTEGER PRIMARY KEY,
+	name       TEXT NOT NULL,
+	dimensions INTEGER NOT NULL,
+	UNIQUE (name, dimensions)
+) STRICT;
+CREATE TABLE vectors (
+	policy   INTEGER PRIMARY KEY REFERENCES policies (number),
+	embedder INTEGER NOT NULL REFERENCES embedders (number),
+	vector   BLOB NOT NULL -- of length 1, as little-endian float32
+) STRICT;
+`
+
 // version returns the version of the schema, 0 for an empty file: a file of
 // something else is LOCAL_STORAGE, and a newer one VERSION.
 func (tx *tx) version() (int, error) {
@@ -119,8 +151,14 @@ func (tx *tx) migrate() error {
 	if err != nil || from == len(migrations()) {
 		return err
 	}
-	for _, statements := range migrations()[from:] {
-		if _, err := tx.ExecContext(tx.ctx, statements); err != nil {
+	for _, m := range migrations()[from:] {
+		if _, err := tx.ExecContext(tx.ctx, m.schema); err != nil {
+			return err
+		}
+		if m.fill == nil {
+			continue
+		}
+		if err := m.fill(tx); err != nil {
 			return err
 		}
 	}

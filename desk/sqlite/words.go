@@ -1,0 +1,124 @@
+package sqlite
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/desk/internal/ranking"
+)
+
+// digest stands for a tenant in the index of words. Two tenants that shared one would
+// cost each other time and nothing else: what is found is filtered by number.
+func digest(tenant string) string {
+	sum := sha256.Sum256([]byte(tenant))
+	return hex.EncodeToString(sum[:8])
+}
+
+// index adds a version to the index of words.
+func (tx *tx) index(number int64, tenant string, p *desk.Policy) error {
+	document := ranking.NewDocument(p.ID, p.Title, p.Body)
+	prefix := digest(tenant)
+	var terms strings.Builder
+	for word, weight := range document.Weights {
+		fmt.Fprintf(&terms, "%s%s|%d ", prefix, word, weight)
+	}
+	if _, err := tx.ExecContext(tx.ctx, `INSERT INTO words (rowid, terms) VALUES (?, ?)`, number, terms.String()); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(tx.ctx, `UPDATE policies SET words = ? WHERE number = ?`, document.Length, number)
+	return err
+}
+
+// indexAll indexes what an earlier version of this program kept.
+func (tx *tx) indexAll() error {
+	type stored struct {
+		number int64
+		tenant string
+		policy desk.Policy
+	}
+	read := func(row scanner) (s stored, err error) {
+		return s, row.Scan(&s.number, &s.tenant, &s.policy.ID, &s.policy.Title, &s.policy.Body)
+	}
+	for last := int64(0); ; {
+		next, err := collect(tx, read, `SELECT number, tenant, id, title, body FROM policies WHERE number > ? ORDER BY number LIMIT 100`, last)
+		if err != nil || len(next) == 0 {
+			return err
+		}
+		for i := range next {
+			if err := tx.index(next[i].number, next[i].tenant, &next[i].policy); err != nil {
+				return err
+			}
+		}
+		last = next[len(next)-1].number
+	}
+}
+
+// visibleTo returns what the person may see now: the lengths of versions by number.
+func (tx *tx) visibleTo(who desk.Identity) (ranking.Collection, error) {
+	lists, err := only(tx, nil, func(row scanner) (lists [2]string, err error) { return lists, row.Scan(&lists[0], &lists[1]) },
+		`SELECT coalesce(group_concat(p.number, ' '), ''), coalesce(group_concat(p.words, ' '), '') `+visible, who.Tenant, stamp(tx.now), who.User)
+	if err != nil {
+		return nil, err
+	}
+	numbers, lengths := strings.Fields(lists[0]), strings.Fields(lists[1])
+	seen := make(ranking.Collection, len(numbers))
+	for i := range numbers {
+		number, err := strconv.ParseInt(numbers[i], 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		if seen[number], err = strconv.Atoi(lengths[i]); err != nil {
+			return nil, err
+		}
+	}
+	return seen, nil
+}
+
+// byWords ranks what the person may see by the words of a query.
+func (tx *tx) byWords(tenant string, seen ranking.Collection, words []string) ([]ranking.Scored, error) {
+	find, err := tx.PrepareContext(tx.ctx, `SELECT term, group_concat(doc, ' ') FROM words_at WHERE term >= ? AND term < ? GROUP BY term`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = find.Close() }() // it has only read
+	postings := make([][]ranking.Posting, len(words))
+	for i, word := range words {
+		term := digest(tenant) + word
+		rows, err := find.QueryContext(tx.ctx, term+"|", term+"}")
+		if err != nil {
+			return nil, err
+		}
+		byWeight, err := readAll(rows, readPostings)
+		if err != nil {
+			return nil, err
+		}
+		postings[i] = slices.Concat(byWeight...)
+	}
+	return seen.BM25(postings), nil
+}
+
+// readPostings reads a term and the numbers of the versions that have it.
+func readPostings(row scanner) ([]ranking.Posting, error) {
+	var term, list string
+	if err := row.Scan(&term, &list); err != nil {
+		return nil, err
+	}
+	weight, err := strconv.Atoi(term[strings.LastIndexByte(term, '|')+1:])
+	if err != nil {
+		return nil, err
+	}
+	numbers := strings.Fields(list)
+	postings := make([]ranking.Posting, len(numbers))
+	for i, n := range numbers {
+		if postings[i].Document, err = strconv.ParseInt(n, 10, 64); err != nil {
+			return nil, err
+		}
+		postings[i].Weight = weight
+	}
+	return postings, nil
+}
