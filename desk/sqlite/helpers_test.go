@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"database/sql"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -77,4 +78,19 @@ func wantCode(t *testing.T, want kernel.Code, err error) {
 	if got := kernel.CodeOf(err); got != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
+}
+
+// raw is the file as somebody sees it who does not go through the desk.
+func raw(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
 }

@@ -1,9 +1,16 @@
 package sqlite_test
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain makes the test binary the process too that crash_test.go kills.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == confirmAndStall {
+		os.Exit(confirmer(os.Args[2:]))
+	}
+	goleak.VerifyTestMain(m)
+}
