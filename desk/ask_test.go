@@ -1,11 +1,13 @@
 package desk_test
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -290,5 +292,26 @@ func TestManyAskAtOnce(t *testing.T) {
 	drafts, err := o.Drafts(t.Context(), person(t, "alice"))
 	if err != nil || len(drafts) != 1 {
 		t.Errorf("%d drafts, %v", len(drafts), err)
+	}
+}
+
+// late replies once its time is over, whatever the deadline says.
+type late struct{ model.Model }
+
+func (m late) Call(ctx context.Context, r *model.Request, watch func(model.Delta)) (*model.Reply, error) {
+	<-ctx.Done()
+	return m.Model.Call(context.WithoutCancel(ctx), r, watch)
+}
+
+// Case 15 and row 54: a reply that comes after the deadline runs nothing.
+func TestLateReplyRunsNothing(t *testing.T) {
+	o := open(t)
+	m := late{plays(t, calls("1", desk.PrepareDraft, `{"subject":"a","body":"b"}`))}
+	run, r := o.ask(t, m, "alice", "s", func(a *holdfast.Agent) { a.Limits.Deadline = 50 * time.Millisecond })
+	if run.Outcome.Stop != kernel.StopDeadline || r.Status != "deadline" || run.Outcome.Calls != 0 {
+		t.Errorf("status %s, %+v", r.Status, run.Outcome)
+	}
+	if drafts, err := o.Drafts(t.Context(), person(t, "alice")); err != nil || len(drafts) != 0 {
+		t.Errorf("drafts %v, %v", drafts, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"go/ast"
 	"go/format"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,7 +55,13 @@ func (t *tree) checkCommand(line string) string {
 	switch words[0] {
 	case "holdfast", "./holdfast":
 		return checkHoldfast(words[1:])
+	case "echo": // the answer to a question that a command asks
+		_, command, _ := strings.Cut(line, " | ")
+		return t.checkCommand(command)
 	case "go":
+		if len(words) == 5 && words[1] == "test" && words[2] == "-run" {
+			return t.checkTests(words[3], path.Clean(words[4]))
+		}
 		if len(words) > 2 && words[1] == "run" && words[2] == "./cmd/holdfast" {
 			if problem := checkHoldfast(words[3:]); problem != "" {
 				return problem
@@ -63,10 +70,32 @@ func (t *tree) checkCommand(line string) string {
 		return t.checkRun(strings.Join(words, " "))
 	case "make":
 		return t.checkMake(words[1:])
-	case "export", "git", "cd", ".ci/run":
+	case "export", "unset", "git", "cd", ".ci/run":
 		return ""
 	}
 	return "nothing checks the command " + words[0]
+}
+
+// checkTests looks for tests that a go test command names, joined by |: they run
+// with all the others.
+func (t *tree) checkTests(names, dir string) string {
+	for name := range strings.SplitSeq(names, "|") {
+		if !t.hasFunction(dir, name) {
+			return "there is no " + name + " in " + dir
+		}
+	}
+	return ""
+}
+
+func (t *tree) hasFunction(dir, name string) bool {
+	for _, s := range t.sources {
+		for _, d := range s.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && s.dir == dir && f.Recv == nil && f.Name.Name == name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // checkRun looks for a command in .ci/run.
@@ -160,27 +189,13 @@ func docExample(t *tree) []string {
 	if string(formatted) != program {
 		found = append(found, "README.md: the program is not formatted")
 	}
-	if !t.hasExample() {
+	if !t.hasFunction(".", "Example") {
 		found = append(found, "example_test.go: there is no func Example")
 	}
 	if t.exampleProgram() != program {
 		found = append(found, "README.md: the program differs from example_test.go")
 	}
 	return found
-}
-
-func (t *tree) hasExample() bool {
-	for _, s := range t.sources {
-		if s.path != "example_test.go" {
-			continue
-		}
-		for _, d := range s.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "Example" {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 var expectedOutput = regexp.MustCompile(`(?m)^\t// Output:.*\n(\t//.*\n)*`)
