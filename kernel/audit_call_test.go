@@ -1,6 +1,9 @@
 package kernel
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // auditedCall is what the auditor knows of one admitted call.
 type auditedCall struct {
@@ -17,6 +20,7 @@ type auditedCall struct {
 	landed    bool        // it is
 	spentIn   int         // take-overs when a yes was spent on it; -1: none was
 	asked     Seq         // the latest question about it
+	regraded  bool        // it has begun, and its tool is graver by now than it was then
 }
 
 // class is what a repeat of the call would mean.
@@ -29,6 +33,16 @@ func (a *auditor) decided(e CallDecided) {
 	c.decision, c.decidedIn, c.decidedAt = e, a.takeovers, a.steps
 	if c.recorded.Answer == "" && (e.Answer == Allow || e.Answer == Ask) {
 		c.recorded, c.spentIn = e, -1
+		return
+	}
+	was, is := c.class(), EffectClass(orElse(string(e.Effect), string(Once)))
+	classes := []EffectClass{Read, Idempotent, Reconcilable, Once}
+	switch graver := slices.Index(classes, is) > slices.Index(classes, was); {
+	case !graver || e.Answer != Allow && e.Answer != Ask:
+	case c.doubt || was == Read && c.begun > 0:
+		c.regraded, c.doubt = true, true
+	default:
+		c.recorded.Effect = is
 	}
 }
 
@@ -48,6 +62,7 @@ func (a *auditor) run(c RunTool) {
 	a.check(k.decision.Answer == Allow || k.decision.Answer == Ask, "runs %s without permission", c.Call.ID)
 	a.check(k.decidedIn == a.takeovers, "runs %s by a decision from before a take-over", c.Call.ID)
 	a.check(k.running == 0, "runs %s while it runs", c.Call.ID)
+	a.check(!k.regraded, "runs %s again, which began as %s and is graver by now", c.Call.ID, k.class())
 	a.check(c.Attempt == k.begun+1 && k.begun < d.Attempts+k.lost && k.lost < 3, "attempt %d of %s; %d have begun, %d were lost, %d are allowed", c.Attempt, c.Call.ID, k.begun, k.lost, d.Attempts)
 	repeatable := c.Effect == Read || c.Effect == Idempotent
 	a.check(repeatable || !k.doubt, "runs %s again although it may have taken effect", c.Call.ID) // I6

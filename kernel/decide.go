@@ -74,8 +74,9 @@ func (m *machine) onCallDecided(e CallDecided) error {
 	c.Decided = m.Resumes
 	switch e.Answer {
 	case Allow, Ask:
-		c.record(&e)
-		m.permit(c, &e)
+		if m.record(c, &e) {
+			m.permit(c, &e)
+		}
 	case Deny:
 		m.refuse(c, LinkPolicy, "denied by policy"+because(e.Reason))
 	case Invalid:
@@ -86,15 +87,49 @@ func (m *machine) onCallDecided(e CallDecided) error {
 }
 
 // record keeps what the call's tool says of it. What was recorded once counts,
-// whatever the tool says when it is asked again.
-func (c *CallState) record(e *CallDecided) {
-	if c.Effect != "" {
-		return
+// but for a class that is graver by now: a call of which nothing can be there
+// takes it, and gives up the yes that it got as less; one that has begun is not
+// run again. It reports whether the call goes on.
+func (m *machine) record(c *CallState, e *CallDecided) bool {
+	class := e.Effect
+	if class == "" {
+		class = Once
 	}
-	c.Effect, c.Attempts, c.Keyed, c.Key = e.Effect, e.Attempts, e.Keyed, e.Key
-	if c.Effect == "" {
-		c.Effect = Once
+	switch {
+	case c.Effect == "":
+		c.Effect, c.Attempts, c.Keyed, c.Key = class, e.Attempts, e.Keyed, e.Key
+	case class.gravity() <= c.Effect.gravity():
+	case c.Tried == InDoubt || c.Tried != "" && c.Effect == Read:
+		m.regraded(c, class)
+		return false
+	default:
+		c.Effect = class
+		m.lapse(c)
 	}
+	return true
+}
+
+// gravity orders the classes by what a repeat may do.
+func (e EffectClass) gravity() int {
+	switch e {
+	case Read:
+		return 0
+	case Idempotent:
+		return 1
+	case Reconcilable:
+		return 2
+	case Once:
+	}
+	return 3
+}
+
+// regraded answers a call that began as less than its tool counts as now. What it
+// may have done is not known: also as a read, which by now it may not have been.
+func (m *machine) regraded(c *CallState, class EffectClass) {
+	m.lapse(c)
+	m.warn("call " + show(c.Call.ID, 80) + " began as " + string(c.Effect) + ", and its tool is " + string(class) + " by now: it is not run again")
+	c.Tried = InDoubt
+	m.unknown(c)
 }
 
 // refuse answers a call that may not run, or not again.

@@ -7,11 +7,12 @@ import "math"
 type naiveLog []naiveFact
 
 type naiveFact struct {
-	what   string // takeover, allow, ask, no, question, yes, close, begun, lost, over
+	what   string // takeover, allow, ask, no, question, yes, close, begun, lost, over, absent
 	cmd    Seq    // question, yes, close
 	asking *Asking
 	at     Time // yes: when it was given
 	class  EffectClass
+	left   Disposition // over: what the attempt says that it left behind
 }
 
 // mayRun reports whether a call may run now, and the yes that this uses: policy
@@ -70,18 +71,42 @@ func (l naiveLog) yes(now Time) (approval Seq) {
 	return approval
 }
 
-// class is what the first answer that was no no said of the tool.
-func (l naiveLog) class() EffectClass {
+// class is the gravest that the answers which were no no said of the tool.
+func (l naiveLog) class() (gravest EffectClass) {
 	for _, f := range l {
-		if f.what != "allow" && f.what != "ask" {
-			continue
+		if (f.what == "allow" || f.what == "ask") && naiveGraver(f.class, gravest) {
+			gravest = EffectClass(orElse(string(f.class), string(Once)))
 		}
-		if f.class == "" {
-			return Once
-		}
-		return f.class
 	}
-	return ""
+	return gravest
+}
+
+// naiveGraver compares two classes; none at all is lighter than any.
+func naiveGraver(a, b EffectClass) bool {
+	weight := map[EffectClass]int{Read: 1, Idempotent: 2, Reconcilable: 3, Once: 4}
+	return b == "" || weight[EffectClass(orElse(string(a), string(Once)))] > weight[b]
+}
+
+// mayBecome reports whether a call can take a class: one that began as less, and
+// may have left something behind, cannot. A read says of itself that it leaves nothing,
+// which is worth nothing once it turns out to be none.
+func (l naiveLog) mayBecome(class EffectClass) bool {
+	was := l.class()
+	if was == "" || !naiveGraver(class, was) {
+		return true
+	}
+	left := false
+	for _, f := range l {
+		switch f.what {
+		case "lost":
+			left = true
+		case "over":
+			left = left || f.left != DidNotHappen && f.left != "" || was == Read && l.count("begun") > 0
+		case "absent":
+			left = false
+		}
+	}
+	return !left
 }
 
 // running reports whether an attempt is under way.

@@ -264,7 +264,7 @@ func (n *naive) note(e Event) {
 	switch e := e.(type) {
 	case CallDecided:
 		f := naiveFact{what: "no"}
-		if e.Answer == Allow || e.Answer == Ask {
+		if (e.Answer == Allow || e.Answer == Ask) && n.logs[e.Call].mayBecome(e.Effect) {
 			f = naiveFact{what: string(e.Answer), asking: e.Asking, class: e.Effect}
 		}
 		keep(e.Call, f)
@@ -280,12 +280,15 @@ func (n *naive) note(e Event) {
 		c.effect = e.Effect
 		n.names[e.Call] = c
 	case CallReturned:
-		keep(e.Call, naiveFact{what: "over"})
+		keep(e.Call, naiveFact{what: "over", left: e.Result.Disposition})
 		result(e.Call, &e.Result)
 	case ClaimRefused:
 		keep(e.Call, naiveFact{what: "over"})
 		result(e.Call, e.Result)
 	case Reconciled:
+		if e.Found == Absent {
+			keep(e.Call, naiveFact{what: "absent"})
+		}
 		result(e.Call, e.Result)
 	case EffectResolved:
 		result(e.Call, e.Result)

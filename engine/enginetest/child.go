@@ -21,6 +21,7 @@ type part struct {
 	Work bool   // goes on with the run, instead of beginning it
 	Kill
 	Pause Pause
+	Label label // of a tool, other than the scenario has it
 	// quiet is held while the process pauses and must not be in the middle of a
 	// write, which would keep everyone from the file.
 	quiet *sync.RWMutex

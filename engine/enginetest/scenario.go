@@ -43,10 +43,10 @@ const (
 // requests with calls, of which the second is first refused, then an answer.
 // Hooks look at each call.
 func agent(p part) (*engine.Agent, error) {
-	set, err := tool.NewSet(
+	set, err := tool.NewSet(p.Label.put(
 		worker{look, kernel.Read, p}, worker{put, kernel.Idempotent, p},
 		finder{worker{move, kernel.Reconcilable, p}}, worker{charge, kernel.Once, p},
-	)
+	)...)
 	if err != nil {
 		return nil, err
 	}
