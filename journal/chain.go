@@ -78,16 +78,19 @@ func (s *Seal) Chain(prev Hash) Hash {
 	return sha256.Sum256(b)
 }
 
-// Sealing returns the seals that an entry adds, whose records have these
-// links. They come behind the last one, in order: Seq and Hash are not set.
-func Sealing(e *Entry, links []Hash) []Seal {
-	var seals []Seal
-	if e.Records[0].Seq == 1 {
-		seals = append(seals, Seal{Run: e.Head.Run, Last: 1, Head: links[0], At: e.Records[0].At})
+// Sealing returns the seals that an entry adds, in order. What their place in
+// the chain says is not set: Seq, the hash of the record that they name, and Hash.
+func Sealing(e *Entry) []Seal {
+	opens, stops := e.Records[0].Seq == 1, e.Head.State == Stopped
+	if !opens && !stops {
+		return nil
 	}
-	if e.Head.State == Stopped {
-		last := len(links) - 1
-		seals = append(seals, Seal{Run: e.Head.Run, Last: e.Records[last].Seq, Head: links[last], At: e.Records[last].At})
+	seals := make([]Seal, 0, 2)
+	if opens {
+		seals = append(seals, Seal{Run: e.Head.Run, Last: 1, At: e.Records[0].At})
+	}
+	if last := &e.Records[len(e.Records)-1]; stops {
+		seals = append(seals, Seal{Run: e.Head.Run, Last: last.Seq, At: last.At})
 	}
 	return seals
 }

@@ -77,8 +77,8 @@ func (p *plan) commit() {
 	if r == nil {
 		r = p.j.begin(&p.entry.Head)
 	}
-	links := r.write(p.entry.Records)
-	p.j.seal(p.entry, links)
+	r.write(p.entry.Records)
+	p.j.seals = append(p.j.seals, journal.Sealing(p.entry)...)
 	for _, a := range p.approvals {
 		p.j.approvals[a.ID] = a
 	}
@@ -93,7 +93,7 @@ func (p *plan) commit() {
 
 	h := p.entry.Head
 	h.StartedAt, h.UpdatedAt, h.Due = instant(h.StartedAt), instant(h.UpdatedAt), instant(h.Due)
-	h.LastSeq, h.Hash = int64(len(r.records)), links[len(links)-1]
+	h.LastSeq = int64(len(r.records))
 	h.Lease, h.Pending = p.lease, pending
 	r.head = h
 	if h.State == journal.Stopped {
@@ -103,7 +103,7 @@ func (p *plan) commit() {
 
 // begin adds a run.
 func (j *Journal) begin(h *journal.Head) *run {
-	r := &run{id: h.Run, head: journal.Head{Hash: journal.Origin(h)}, records: make([]journal.Record, 0, 8)} // as many as a short run has
+	r := &run{id: h.Run, records: make([]journal.Record, 0, 8)} // as many as a short run has
 	j.runs[h.Run], j.open[h.Run] = r, r
 	if h.Session != "" {
 		s := sessionOf(h)
@@ -112,29 +112,11 @@ func (j *Journal) begin(h *journal.Head) *run {
 	return r
 }
 
-// write adds records and returns their links.
-func (r *run) write(records []journal.Record) []journal.Hash {
+// write adds records.
+func (r *run) write(records []journal.Record) {
 	n := len(r.records)
-	prev := r.head.Hash
 	r.records = append(r.records, records...)
 	for i := n; i < len(r.records); i++ {
-		rec := &r.records[i]
-		rec.At = instant(rec.At)
-		prev = journal.Link(prev, r.id, rec)
-		r.links = append(r.links, prev)
-	}
-	return r.links[n:]
-}
-
-func (j *Journal) seal(e *journal.Entry, links []journal.Hash) {
-	var last journal.Seal
-	if n := len(j.seals); n > 0 {
-		last = j.seals[n-1]
-	}
-	for _, s := range journal.Sealing(e, links) {
-		s.Seq, s.At = last.Seq+1, instant(s.At)
-		s.Hash = s.Chain(last.Hash)
-		j.seals = append(j.seals, s)
-		last = s
+		r.records[i].At = instant(r.records[i].At)
 	}
 }

@@ -22,7 +22,7 @@ func (j *Journal) Head(ctx context.Context, run string) (journal.Head, error) {
 	if r == nil {
 		return journal.Head{}, journal.NotFound(run)
 	}
-	return r.head, nil
+	return j.headOf(r), nil
 }
 
 // Heads returns the heads that match q. See [journal.Reader].
@@ -34,16 +34,16 @@ func (j *Journal) Heads(ctx context.Context, q journal.Query) ([]journal.Head, e
 		return nil, err
 	}
 	defer j.mu.RUnlock()
-	var found []*journal.Head
+	var found []*run
 	for r := range j.candidates(&q) {
 		if matches(&q, &r.head) {
-			found = append(found, &r.head)
+			found = append(found, r)
 		}
 	}
-	slices.SortFunc(found, func(a, b *journal.Head) int {
-		return cmp.Or(b.StartedAt.Compare(a.StartedAt), strings.Compare(b.Run, a.Run))
+	slices.SortFunc(found, func(a, b *run) int {
+		return cmp.Or(b.head.StartedAt.Compare(a.head.StartedAt), strings.Compare(b.id, a.id))
 	})
-	return copies(first(found, q.Limit), same), nil
+	return copies(first(found, q.Limit), j.headOf), nil
 }
 
 // Ready returns the runs that somebody can take up. See [journal.Reader].
@@ -55,19 +55,17 @@ func (j *Journal) Ready(ctx context.Context, now time.Time, limit int) ([]journa
 		return nil, err
 	}
 	defer j.mu.RUnlock()
-	var found []*journal.Head
+	var found []*run
 	for _, r := range j.open {
 		if r.head.Ready(now) {
-			found = append(found, &r.head)
+			found = append(found, r)
 		}
 	}
-	slices.SortFunc(found, func(a, b *journal.Head) int {
-		return cmp.Or(a.UpdatedAt.Compare(b.UpdatedAt), strings.Compare(a.Run, b.Run))
+	slices.SortFunc(found, func(a, b *run) int {
+		return cmp.Or(a.head.UpdatedAt.Compare(b.head.UpdatedAt), strings.Compare(a.id, b.id))
 	})
-	return copies(first(found, limit), same), nil
+	return copies(first(found, limit), j.headOf), nil
 }
-
-func same(h *journal.Head) journal.Head { return *h }
 
 // candidates yields the runs that a query has to look at: those of a session,
 // those that have not stopped, or all.

@@ -25,10 +25,13 @@ type Journal struct {
 	runs      map[string]*run
 	open      map[string]*run              // that have not stopped
 	sessions  map[session][]*run           // with a session, oldest first: only the last can be open
-	seals     []journal.Seal               // seals[i].Seq == i+1
+	seals     []journal.Seal               // each whole once it is chained
 	approvals map[string]*journal.Approval // by id; replaced, never changed
 	ledger    ledger
 	notices   map[session][]notice // by number
+
+	hashing sync.Mutex // guards what is computed of the chains: see chain.go
+	chained int        // seals whose place in their chain is computed
 }
 
 // notice is a notice and whether a model has seen it.
@@ -41,7 +44,7 @@ type run struct {
 	id      string
 	head    journal.Head
 	records []journal.Record // records[i].Seq == i+1
-	links   []journal.Hash   // of the records
+	links   []journal.Hash   // of the records, as many as were asked for
 	signals []journal.Signal // signals[i].Number == i+1
 	known   map[string]bool  // ids of signals
 	taken   int              // signals before it are applied

@@ -14,7 +14,7 @@ func (j *Journal) Read(ctx context.Context, id string, after int64, limit int) (
 
 // Links returns hashes of a run's records. See [journal.Reader].
 func (j *Journal) Links(ctx context.Context, id string, after int64, limit int) ([]journal.Hash, error) {
-	return ofRun(ctx, j, id, after, limit, func(r *run) []journal.Hash { return r.links })
+	return ofRun(ctx, j, id, after, limit, j.linked)
 }
 
 // ofRun returns what a run has one of for each record.
@@ -42,7 +42,7 @@ func (j *Journal) Seals(ctx context.Context, after int64, limit int) ([]journal.
 		return nil, err
 	}
 	defer j.mu.RUnlock()
-	return behind(j.seals, after, limit), nil
+	return behind(j.sealed(), after, limit), nil
 }
 
 // behind is a copy of what follows the first n of a numbered list, at most
@@ -60,7 +60,7 @@ func first[T any](list []T, limit int) []T {
 }
 
 // copies turns rows into what callers may keep.
-func copies[T any](rows []*T, of func(*T) T) []T {
+func copies[Row, T any](rows []*Row, of func(*Row) T) []T {
 	if len(rows) == 0 {
 		return nil
 	}

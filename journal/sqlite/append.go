@@ -59,7 +59,11 @@ func (p *plan) write() error {
 			return err
 		}
 	}
-	if err := t.seal(journal.Sealing(e, links)); err != nil {
+	seals := journal.Sealing(e)
+	for i := range seals {
+		seals[i].Head = links[seals[i].Last-e.Records[0].Seq]
+	}
+	if err := t.seal(seals); err != nil {
 		return err
 	}
 	for i := range p.approvals {
