@@ -17,9 +17,10 @@ import (
 type Engine interface {
 	// Start begins a run and returns its id, once the run is journaled. What
 	// is wrong with s is CONFIGURATION or INVALID_ARGUMENT, that no tool has
-	// what it requires NOT_FOUND, that its id or its session is in use
-	// CONFLICT, and that the engine is closed CANCELLED; nothing has started
-	// then. After LOCAL_STORAGE a run may be there that nobody drives.
+	// what it requires NOT_FOUND, that its id or its session is in use CONFLICT
+	// (the run of that id can be read then, unless it failed to begin), and that
+	// the engine is closed CANCELLED; nothing has started then. After
+	// LOCAL_STORAGE a run may be there that nobody drives.
 	Start(ctx context.Context, s Start) (string, error)
 	// Signal delivers a wish to a run, or, with an empty run, a notice to a session. It is recorded, once for each id, and
 	// taken up by whoever drives the run, now or later; a run that waits here

@@ -458,3 +458,25 @@ func TestPolicySeesIdentity(t *testing.T) {
 	}
 	wantStop(t, r, kernel.StopAnswered, "")
 }
+
+// Whoever is told that a run of that id is there finds it, however soon they look.
+func TestSameIDAtOnce(t *testing.T) {
+	e := open(t, memory.New())
+	for i := range 100 {
+		id := fmt.Sprintf("run-%d", i)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				m := &script{steps: []step{says("done")}}
+				_, err := e.Start(t.Context(), engine.Start{Run: id, Agent: &engine.Agent{Model: m}, Question: "q"})
+				if code := kernel.CodeOf(err); err != nil && code != kernel.CodeConflict {
+					t.Error(err)
+				}
+				if _, err := e.Get(t.Context(), id); err != nil {
+					t.Errorf("after the start: %v", err)
+				}
+			})
+		}
+		all.Wait()
+	}
+}

@@ -74,9 +74,9 @@ type Engine struct {
 	jitter  func() int
 
 	mu       sync.Mutex
-	runs     map[string]*run  // under way, by id
-	sessions map[session]*run // the same
-	taking   map[string]bool  // runs that are being taken up
+	runs     map[string]*run          // under way, by id
+	sessions map[session]*run         // the same
+	taking   map[string]chan struct{} // runs that are being taken up, each closed when that is over
 	parked   map[string]*engine.Agent
 	feeds    map[string]*feed // of runs that are under way or watched
 	closed   bool
@@ -98,7 +98,7 @@ func New(c Config) (*Engine, error) {
 		journal: c.Journal, log: engine.QuietLog(c.Log), owner: c.Owner, lease: c.Lease, poll: c.Poll,
 		agents: c.Agents, grace: c.Grace, clock: c.Clock, spawn: c.Spawn, wait: c.Wait, jitter: c.Jitter,
 		nudged: make(chan struct{}, 1),
-		runs:   map[string]*run{}, sessions: map[session]*run{}, taking: map[string]bool{},
+		runs:   map[string]*run{}, sessions: map[session]*run{}, taking: map[string]chan struct{}{},
 		parked: map[string]*engine.Agent{}, feeds: map[string]*feed{},
 	}
 	if e.lease == 0 {
@@ -182,6 +182,7 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 	defer r.mu.Unlock()
 	if err := e.admit(r); err != nil {
 		e.drop(r.feed)
+		e.awaitBeginning(r.id)
 		return nil, err
 	}
 	begun := false
@@ -243,6 +244,15 @@ func (e *Engine) admit(r *run) error {
 	e.wg.Add(1)
 	e.keepUp()
 	return nil
+}
+
+// awaitBeginning waits while the run of that id is only about to begin here:
+// whoever is told that the id is in use finds the run in the journal.
+func (e *Engine) awaitBeginning(id string) {
+	if other := e.live(id); other != nil {
+		other.mu.Lock()
+		defer other.mu.Unlock()
+	}
 }
 
 // forget lets a run go that this process does not drive any more.

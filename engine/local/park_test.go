@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -299,5 +300,53 @@ func TestLookingFails(t *testing.T) {
 	wantStop(t, stopOf(t, e, r.Head.Run), kernel.StopAnswered, "")
 	if j.fails.Load() > 0 || r.Head.Question != strings.Repeat("ä", 100) {
 		t.Errorf("%d failures are left; question %q", j.fails.Load(), r.Head.Question)
+	}
+}
+
+// onAcquire is a journal in which whoever first takes a run up is held before
+// that.
+type onAcquire struct {
+	journal.Journal
+	first            sync.Once
+	reached, release chan struct{}
+}
+
+func (o *onAcquire) Acquire(ctx context.Context, run, owner string, now, until time.Time) (journal.Lease, error) {
+	o.first.Do(func() {
+		close(o.reached)
+		<-o.release
+	})
+	return o.Journal.Acquire(ctx, run, owner, now, until)
+}
+
+// Work that is done when nothing can go on any more is not done while this
+// process is taking a run up by itself.
+func TestWorkWaitsForWhatIsTakenUp(t *testing.T) {
+	var paid atomic.Int64
+	held := &onAcquire{Journal: memory.New(), reached: make(chan struct{}), release: make(chan struct{})}
+	var letGo sync.Once
+	release := func() { letGo.Do(func() { close(held.release) }) }
+	defer release()
+	a := payer(t, paying(`{}`), &paid, asking{})
+	e := open(t, held, often, knows(a), func(c *local.Config) {
+		c.Wait = func(a, b, c <-chan struct{}) {
+			select {
+			case <-held.reached:
+				release()
+			default:
+			}
+			select {
+			case <-a:
+			case <-b:
+			case <-c:
+			}
+		}
+	})
+	r := start(t, e, engine.Start{Agent: a})
+	decide(t, open(t, held.Journal), r.Head.Run, true) // another process
+	<-held.reached
+	work(t, e)
+	if got := get(t, e, r.Head.Run); got.Outcome == nil || paid.Load() != 1 {
+		t.Errorf("after the work: %+v, paid %d times", got.Head, paid.Load())
 	}
 }

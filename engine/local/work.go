@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -170,8 +171,8 @@ func (s *shift) held(ctx context.Context, now time.Time) []journal.Head {
 func (s *shift) pause() (wait <-chan struct{}, on bool) {
 	done := make(chan struct{})
 	if s.w.Once && !s.full {
-		if r := s.e.any(); r != nil {
-			return r.done, true
+		if wait := s.e.any(); wait != nil {
+			return wait, true
 		}
 		until, held := s.heldByOthers()
 		if !held {
@@ -210,12 +211,16 @@ func (e *Engine) count() int {
 	return len(e.runs)
 }
 
-// any returns a run that is under way.
-func (e *Engine) any() *run {
+// any returns what is closed when a run is over that is under way, or has been
+// taken up that is about to be. nil: there is none.
+func (e *Engine) any() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.underWay() {
-		return r
+		return r.done
+	}
+	for _, id := range slices.Sorted(maps.Keys(e.taking)) {
+		return e.taking[id]
 	}
 	return nil
 }
@@ -284,16 +289,17 @@ func stillReady(h journal.Head, now time.Time) bool {
 func (e *Engine) begins(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.runs[id] != nil || e.taking[id] {
+	if e.runs[id] != nil || e.taking[id] != nil {
 		return false
 	}
-	e.taking[id] = true
+	e.taking[id] = make(chan struct{})
 	return true
 }
 
 func (e *Engine) begun(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	close(e.taking[id])
 	delete(e.taking, id)
 }
 
