@@ -25,6 +25,7 @@ type batch struct {
 	applied []int64
 	noticed []string
 	seen    []string
+	lease   journal.Lease // as its commit leaves it
 }
 
 // contested reports whether the journal's own facts can stand against what was
@@ -157,73 +158,75 @@ type caused struct {
 // be executed waits in ready for the commit. A claim comes last of all, so that
 // nothing follows from a start that the ledger may refuse.
 func (r *run) take(e kernel.Event, c engine.Content) error {
-	queue, _, err := r.apply(e, c)
+	first := len(r.causes) // notices are taken up within a step
+	defer func() {
+		clear(r.causes[first:])
+		r.causes = r.causes[:first]
+	}()
+	_, err := r.apply(e, c)
 	if _, begins := e.(kernel.RunStarted); begins && err == nil {
 		err = r.takeUpNotices() // before anything follows
 	}
-	for err == nil && len(queue) > 0 {
-		next := queue[0]
-		var more []caused
-		more, err = r.order(next)
-		queue = append(queue[1:], more...)
+	for i := first; err == nil && i < len(r.causes); i++ {
+		err = r.order(r.causes[i])
 	}
 	return err
 }
 
 // order prepares the execution of one command, or executes it when it only
-// computes, and returns the commands that follow from that.
-func (r *run) order(cmd caused) ([]caused, error) {
+// computes: what follows from that is in causes.
+func (r *run) order(cmd caused) error {
 	switch c := cmd.command.(type) {
 	case kernel.Abort:
 		r.ready = append(r.ready, c) // what is under way goes on if this is not committed
-		return nil, nil
+		return nil
 	case kernel.Finish, kernel.AwaitResolution:
-		return nil, nil
+		return nil
 	case kernel.AskHuman:
 		r.batch.asked = append(r.batch.asked, r.x.Approval(&c, cmd.at))
 		if r.x.AsksHere(&c) {
 			r.prepare(c)
 		}
-		return nil, nil
+		return nil
 	case kernel.CloseApproval:
 		r.batch.closed = append(r.batch.closed, journal.Close{Approval: journal.ApprovalID(r.id, c.Cmd), As: journal.ApprovalState(c.As), At: instant(cmd.at)})
-		return nil, nil
+		return nil
 	case kernel.Settle:
 		if !r.known.settled[c.Effect] {
 			r.batch.settled = append(r.batch.settled, engine.Settlement(&c, cmd.at, &cmd.content))
 		}
-		return nil, nil
+		return nil
 	case kernel.RunTool:
 		return r.claim(c)
 	case kernel.PrepareContext:
 		if r.beginsNothing() {
-			return nil, nil // whoever takes the run over prepares it
+			return nil // whoever takes the run over prepares it
 		}
 	}
 	if !r.x.Pure(cmd.command) {
 		r.prepare(cmd.command)
-		return nil, nil
+		return nil
 	}
-	more, _, err := r.apply(r.x.Task(cmd.command)(context.Background(), nil)) // computing returns
-	return more, err
+	_, err := r.apply(r.x.Task(cmd.command)(context.Background(), nil)) // computing returns
+	return err
 }
 
 // claim records that a tool is about to run, together with its claim in the
 // ledger. Only then may it run: a start that comes too late is refused.
-func (r *run) claim(c kernel.RunTool) ([]caused, error) {
+func (r *run) claim(c kernel.RunTool) error {
 	if no := r.known.refused[c.Cmd]; no != nil {
-		more, _, err := r.apply(r.x.ClaimRefused(&c, no))
-		return more, err
+		_, err := r.apply(r.x.ClaimRefused(&c, no))
+		return err
 	}
 	if r.beginsNothing() {
-		return nil, nil // nothing has begun: whoever takes the run over runs it
+		return nil // nothing has begun: whoever takes the run over runs it
 	}
 	started := kernel.CallStarted{At: r.now(), Cmd: c.Cmd, Call: c.Call.ID}
 	claim := r.x.Claim(&c, started.At)
 	if claim != nil {
 		started.Effect = claim.ID
 	}
-	more, accepted, err := r.apply(started, engine.Content{})
+	accepted, err := r.apply(started, engine.Content{})
 	if accepted {
 		r.batch.claim, r.batch.running = claim, c
 		if c.Approval != 0 {
@@ -231,7 +234,7 @@ func (r *run) claim(c kernel.RunTool) ([]caused, error) {
 		}
 		r.prepare(c)
 	}
-	return more, err
+	return err
 }
 
 // number is the number of a command that is executed after its commit.
@@ -274,30 +277,29 @@ func (r *run) prepare(c kernel.Command) {
 	r.ready = append(r.ready, c)
 }
 
-// apply takes the run one event further and keeps its record. An event that
-// nothing waits for any more is dropped, and not accepted.
-func (r *run) apply(e kernel.Event, c engine.Content) (causes []caused, accepted bool, err error) {
+// apply takes the run one event further, keeps its record and queues what it
+// causes. An event that nothing waits for any more is dropped, and not accepted.
+func (r *run) apply(e kernel.Event, c engine.Content) (accepted bool, err error) {
 	attached := r.x.State.Attached
 	commands, err := r.x.Apply(e, c)
 	if code := kernel.CodeOf(err); code == kernel.CodeDuplicateReport || code == kernel.CodeRunStopped {
-		return nil, false, nil
+		return false, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	rec, err := r.writer.Record(r.x.Seq, e, c)
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	r.batch.records = append(r.batch.records, rec)
 	if len(attached) > 0 {
 		r.acknowledge(attached)
 	}
-	causes = make([]caused, len(commands))
-	for i, cmd := range commands {
-		causes[i] = caused{cmd, r.x.State.Now, c}
+	for _, cmd := range commands {
+		r.causes = append(r.causes, caused{cmd, r.x.State.Now, c})
 	}
-	return causes, true, nil
+	return true, nil
 }
 
 // flush commits what was applied.
@@ -307,12 +309,12 @@ func (r *run) flush(ctx context.Context) error {
 		return nil
 	}
 	now := r.eng.clock.Now().UTC().Round(0) // leases go by the clock on the wall, also while the machine sleeps
-	lease := r.lease
-	lease.Until = now.Add(r.eng.lease)
+	b.lease = r.lease
+	b.lease.Until = now.Add(r.eng.lease)
 	head := r.summary()
 	parks := r.mayPark(&head, now)
 	entry := journal.Entry{
-		Head: head, Records: b.records, Lease: &lease, Now: now,
+		Head: head, Records: b.records, Lease: &b.lease, Now: now,
 		Release: parks || head.State == journal.Stopped || r.leaves(),
 		Asked:   b.asked, Closed: b.closed, Settled: b.settled, Claim: b.claim, Spent: b.spent, Applied: b.applied,
 		Seen:  b.seen,
@@ -326,7 +328,7 @@ func (r *run) flush(ctx context.Context) error {
 		return err
 	}
 	head.LastSeq = r.x.Seq
-	r.head, r.lease, r.parked, r.free = head, lease, parks, entry.Release
+	r.head, r.lease, r.parked, r.free = head, b.lease, parks, entry.Release
 	records := b.records
 	clear(records) // the journal has what it keeps of them
 	r.batch = batch{records: records[:0]}

@@ -38,6 +38,7 @@ type run struct {
 	place   int              // in its session, until its first entry is there; 0: it does not matter
 	base    engine.Mark      // as it was committed
 	batch   batch            // applied since
+	causes  []caused         // of the step that is taken, to be ordered
 	ready   []kernel.Command // to execute once that is committed
 	known   known            // of the step that is taken
 	out     map[kernel.Seq]order

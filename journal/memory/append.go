@@ -50,12 +50,28 @@ func (p *plan) decide() error {
 			return err
 		}
 	}
-	for _, step := range []func() error{p.ask, p.end, p.settle, p.claim, p.spend, p.apply} {
-		if err := step(); err != nil {
-			return err
-		}
+	return p.facts()
+}
+
+// facts decides on what the entry says beside its records, step by step and
+// spelled out: the compiler then sees that the plan stays on the stack.
+func (p *plan) facts() error {
+	if err := p.ask(); err != nil {
+		return err
 	}
-	return nil
+	if err := p.end(); err != nil {
+		return err
+	}
+	if err := p.settle(); err != nil {
+		return err
+	}
+	if err := p.claim(); err != nil {
+		return err
+	}
+	if err := p.spend(); err != nil {
+		return err
+	}
+	return p.apply()
 }
 
 // checkSession refuses a new run of a session whose last one has not stopped,
