@@ -18,9 +18,9 @@ const draft2020 = "https://json-schema.org/draft/2020-12/schema"
 // schema checks arguments. It is safe for concurrent use.
 type schema struct {
 	compiled *jsonschema.Schema
-	flat     *flat          // nil: it is not flat
-	foreign  bool           // its names are another program's: none of them is an identity of ours
-	named    map[string]any // of a foreign one: the arguments that it names
+	flat     *flat  // nil: it is not flat
+	foreign  bool   // its names are another program's: none of them is an identity of ours
+	names    *names // of a foreign one; nil: its own names are all there can be
 }
 
 // compileSchema compiles the schema of a tool's arguments: draft 2020-12, type
@@ -46,12 +46,11 @@ func compileForeign(shown, foreign json.RawMessage) (*schema, error) {
 	if err != nil || face["type"] != "object" {
 		return nil, errors.New(`the schema must be an object that says "type": "object"`)
 	}
-	named, _ := face["properties"].(map[string]any)
 	doc, compiled, err := compile(foreign)
 	if err != nil {
 		return nil, err
 	}
-	return &schema{compiled: compiled, flat: newFlat(doc), foreign: true, named: named}, nil
+	return &schema{compiled: compiled, flat: newFlat(doc), foreign: true, names: namesOf(face, doc)}, nil
 }
 
 // compile compiles what every schema has to be.
@@ -101,7 +100,7 @@ func (s *schema) validate(args []byte) (err error) {
 	if name, found := identityName(v); found && !s.foreign {
 		return invalid("unexpected arguments: " + showName(name))
 	}
-	if name, other, found := twins(v, s.named); found {
+	if name, other, found := s.names.twins(v); found {
 		return invalid("unexpected arguments: " + showName(name) + ", which is " + showName(other) + " in another spelling")
 	}
 	if tooCostly(s.compiled, v) {
@@ -122,30 +121,6 @@ func (s *schema) validate(args []byte) (err error) {
 	}
 	return nil
 }
-
-// twins finds an argument that nothing names beside one that is named and differs
-// from it in case alone. Rules look at the one, and a program that does not tell them
-// apart, as many do, would act on the other.
-func twins(args, named map[string]any) (name, other string, found bool) {
-	spelled := map[string]string{}
-	for known := range named {
-		if _, given := args[known]; given {
-			spelled[folded(known)] = known
-		}
-	}
-	for name := range args {
-		if _, known := named[name]; known {
-			continue
-		}
-		if other, taken := spelled[folded(name)]; taken {
-			return name, other, true
-		}
-	}
-	return "", "", false
-}
-
-// folded is the same for names that differ in case alone, as encoding/json sees it.
-func folded(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
 func invalid(msg string) error {
 	return &kernel.Error{

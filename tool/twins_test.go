@@ -52,3 +52,28 @@ func TestCheckRefusesTwins(t *testing.T) {
 		}
 	}
 }
+
+// The same holds for what lies deeper, where a server's program would be as
+// careless; maps of names that the schema leaves open stay open.
+func TestCheckRefusesTwinsInside(t *testing.T) {
+	set, err := tool.NewSet(other{`{"type":"object","properties":{
+		"file":{"type":"object","properties":{"path":{"type":"string"}}},
+		"moves":{"type":"array","items":{"$ref":"#/$defs/move"}},
+		"labels":{"type":"object"}},
+		"$defs":{"move":{"type":"object","properties":{"target":{"type":"string"},"Target":{"type":"string"},"unit":{"type":"object","properties":{"id":{"type":"string"}}}}}}}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		`{"file":{"path":"ok","Path":"evil"}}`:                     "Path, which is path in another spelling",
+		`{"moves":[{"target":"a"},{"unit":{"id":"1","ID":"2"}}]}`:  "ID, which is id in another spelling",
+		`{"file":{"deep":[[{"path":"ok","PATH":"evil"}]]}}`:        "PATH, which is path in another spelling",
+		`{"file":{"path":"ok","path":"evil"}}`:                     "duplicate name",
+		`{"moves":[{"target":"a","Target":"b"}]}`:                  "", // both are named
+		`{"labels":{"tier":"a","Tier":"b"},"file":{"Path":"one"}}`: "",
+	} {
+		if err := set.Check("pay", []byte(args)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
