@@ -34,6 +34,9 @@ func (r *remote) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	own, stop := r.server.within(ctx)
 	defer stop()
 	answer, err := l.session.CallTool(own, &sdk.CallToolParams{Name: r.original, Arguments: c.Arguments})
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && wire.Code == longResult {
+		return unusable(tooLong), nil
+	}
 	if err != nil {
 		return tool.Result{}, r.failed(own, l, err)
 	}
@@ -106,6 +109,7 @@ func (s *server) within(ctx context.Context) (context.Context, func()) {
 	if s.source.config.Elicit == nil {
 		return context.WithTimeoutCause(ctx, s.config.Timeout, errOverdue)
 	}
+	over := s.asking.begin()
 	own, cancel := context.WithCancelCause(ctx)
 	timer := time.NewTimer(s.config.Timeout)
 	done := make(chan struct{})
@@ -116,7 +120,7 @@ func (s *server) within(ctx context.Context) (context.Context, func()) {
 			case <-done:
 				return
 			case <-timer.C:
-				if s.asking.Load() > 0 {
+				if s.asking.waiting() {
 					timer.Reset(s.config.Timeout)
 					continue
 				}
@@ -128,6 +132,7 @@ func (s *server) within(ctx context.Context) (context.Context, func()) {
 	return own, func() {
 		close(done)
 		cancel(nil)
+		over()
 	}
 }
 

@@ -4,6 +4,7 @@ package mcp_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,6 +64,9 @@ func serve(mode string) int {
 		return 7
 	case "late":
 		awaitGate()
+	case "rug":
+		raw, _ := os.ReadFile(os.Getenv(logVariable))
+		f.changed = bytes.Contains(raw, []byte("call die"))
 	case "quotes": // what bounds a quotation may fall into a secret
 		key := os.Getenv(keyVariable)
 		for cut := range len(key) {
@@ -84,7 +88,7 @@ func serve(mode string) int {
 		}
 		switch {
 		case m.Method == "":
-			f.asked <- in.Bytes()
+			f.asked <- bytes.Clone(in.Bytes())
 		case m.ID != nil:
 			go f.handle(m)
 		}
@@ -216,7 +220,7 @@ func (f *fixture) list(cursor string) map[string]any {
 		return page(nil, again, toolOf("added", texts()))
 	}
 	return page(nil, toolOf("echo", texts("text")), toolOf("environment", texts()), toolOf("die", texts()), toolOf("hang", texts()),
-		toolOf("answer", texts("as")), toolOf("change", texts()), toolOf("ask", texts()), toolOf("child", texts()), toolOf("pid", texts()))
+		toolOf("answer", texts("as")), toolOf("change", texts()), toolOf("ask", texts()), toolOf("child", texts()), toolOf("pid", texts()), toolOf("attack", texts("as")))
 }
 
 func hinted(name string, hints map[string]any) map[string]any {
@@ -258,6 +262,8 @@ func (f *fixture) call(m message) {
 		say(block(strconv.Itoa(cmd.Process.Pid)))
 	case "answer":
 		f.answer(m, say, block)
+	case "attack":
+		f.attack(m, func(text string) { say(block(text)) })
 	default:
 		say(block(fmt.Sprint(m.Params.Name, " ", m.Params.Arguments["text"])))
 	}
@@ -282,6 +288,8 @@ func (f *fixture) answer(m message, say func(...any), block func(string) any) {
 		say(block(" \n"))
 	case "none":
 		say()
+	case "long", "long last", "long error":
+		f.print(longMessage(string(m.ID), as.(string)) + "\n")
 	case "failure":
 		f.reply(m.ID, "result", map[string]any{"content": []any{block("no such page")}, "isError": true})
 	case "refusal":
@@ -292,6 +300,19 @@ func (f *fixture) answer(m message, say func(...any), block func(string) any) {
 		n, _ := strconv.Atoi(fmt.Sprint(as))
 		say(block(strings.Repeat("文", n)))
 	}
+}
+
+// longMessage is an answer of over 16 MiB, whose id comes first or last. Quotes and
+// braces in its text must not be taken for its own.
+func longMessage(id, as string) string {
+	text := strings.Repeat(`\"id\":7,{[`, 17<<20/10)
+	switch as {
+	case "long error":
+		return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"` + text + `"}}`
+	case "long last":
+		return `{"result":{"content":[{"type":"text","text":"` + text + `"}],"id":8},"jsonrpc":"2.0","id": ` + id + `}`
+	}
+	return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + text + `"}]}}`
 }
 
 // foreignTools have the schemas of report A38.

@@ -5,14 +5,11 @@ package mcp
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/oauth2"
@@ -71,7 +68,7 @@ func (s *server) endpoint(l *link) (sdk.Transport, error) {
 		return nil, err
 	}
 	l.client = client
-	t := &sdk.StreamableClientTransport{Endpoint: s.config.URL, HTTPClient: client}
+	t := &sdk.StreamableClientTransport{Endpoint: s.config.URL, HTTPClient: client, MaxEventSize: 2 * maxMessage}
 	if s.source.config.Tokens == nil || headers.Get("Authorization") != "" {
 		return t, nil
 	}
@@ -134,28 +131,13 @@ func (h *homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 		maps.Copy(r.Header, h.headers)
 	}
 	answer, err := h.base.RoundTrip(r)
-	if err == nil && !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") { // whose events the SDK bounds
-		answer.Body = &bounded{answer.Body, maxBody}
+	if err == nil {
+		err = shorten(answer, askedID(r))
 	}
-	return answer, err
-}
-
-// maxBody bounds an answer that is read whole, in bytes.
-const maxBody = maxLine
-
-// bounded is a body that fails once it is over its bound.
-type bounded struct {
-	io.ReadCloser
-	left int64
-}
-
-// Read reads what the bound leaves.
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, plain(fmt.Sprintf("the answer is over %d bytes", maxBody))
+	if err != nil {
+		return nil, err
 	}
-	return n, err
+	return answer, nil
 }
 
 // CloseIdleConnections closes what is not in use.

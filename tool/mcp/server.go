@@ -38,7 +38,7 @@ type server struct {
 	settled chan struct{} // closed once it was up, or has failed, for the first time
 	changed atomic.Bool   // it says that its list has changed
 	overdue atomic.Bool   // somebody has waited for that list in vain
-	asking  atomic.Int32  // questions that a person is asked
+	asking  asking
 
 	mu      sync.Mutex
 	state   State
@@ -216,7 +216,21 @@ func (s *server) client() *sdk.Client {
 			Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
 		}
 	}
-	return sdk.NewClient(s.source.config.implementation(), options)
+	client := sdk.NewClient(s.source.config.implementation(), options)
+	client.AddSendingMiddleware(freshLists)
+	return client
+}
+
+// freshLists keeps the SDK from answering out of its memory when a list is asked for:
+// that is done when the tools are said to be others.
+func freshLists(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		answer, err := next(ctx, method, r)
+		if list, ok := answer.(*sdk.ListToolsResult); ok {
+			list.TTLMs = 0
+		}
+		return answer, err
+	}
 }
 
 // end closes the link and returns why it had ended. When it returns the child is
@@ -254,6 +268,8 @@ func (l *link) explain(ctx context.Context, err error, what string) error {
 	var b strings.Builder
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	switch {
+	case l.child != nil && l.child.givenUp() != "": // and told to end, which is no news
+		b.WriteString(l.child.givenUp())
 	case l.child != nil && !(late && l.child.told.Load()) && l.child.ended(err):
 		b.WriteString(l.child.obituary())
 	case late: // what was told to end for that has not died of itself

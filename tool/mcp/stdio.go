@@ -25,7 +25,6 @@ import (
 
 // The bounds of what is read of a child.
 const (
-	maxLine     = 16 << 20        // bytes of a message
 	maxStderr   = 4 << 10         // bytes of standard error that are kept, of each end
 	maxTail     = 800             // bytes of it that are told
 	maxNoise    = 5               // lines that are no messages and are told
@@ -52,6 +51,7 @@ type child struct {
 	mu    sync.Mutex
 	first []string // lines that were no messages
 	count int      // of them
+	fault string   // why it is not read any more, though it goes on
 }
 
 // line is a message, or why there are no more.
@@ -93,11 +93,9 @@ func (c *child) Connect(context.Context) (sdk.Connection, error) {
 func (c *child) scan() {
 	r := bufio.NewReaderSize(c.proc.Stdout, 64<<10)
 	for {
-		raw, err := readLine(r)
-		if message := c.decode(raw); message != nil {
-			if !c.deliver(line{message: message}) {
-				return
-			}
+		message, err := c.next(r)
+		if message != nil && !c.deliver(line{message: message}) {
+			return
 		}
 		if err != nil {
 			c.deliver(line{err: err})
@@ -115,23 +113,61 @@ func (c *child) deliver(l line) bool {
 	}
 }
 
-// readLine reads a line without its end, and of one that is too long nothing:
-// no message is.
-func readLine(r *bufio.Reader) ([]byte, error) {
+// next reads a line and returns the message on it; nil where it holds none.
+func (c *child) next(r *bufio.Reader) (jsonrpc.Message, error) {
 	var whole []byte
-	long := false
 	for {
 		piece, err := r.ReadSlice('\n')
-		if long = long || len(whole)+len(piece) > maxLine; !long {
-			whole = append(whole, piece...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			if long {
-				whole = []byte("(a line of over 16 MiB)")
-			}
-			return bytes.TrimSpace(whole), err
+		whole = append(whole, piece...)
+		switch {
+		case len(whole) > maxMessage:
+			return c.overlong(r, whole, err)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return c.decode(bytes.TrimSpace(whole)), err
 		}
 	}
+}
+
+// overlong reads to the end of a line that is too long, and returns what stands for
+// an answer on it: its call fails at once, and alone.
+func (c *child) overlong(r *bufio.Reader, head []byte, err error) (jsonrpc.Message, error) {
+	var e envelope
+	e.take(head)
+	for size := len(head); errors.Is(err, bufio.ErrBufferFull); {
+		var piece []byte
+		piece, err = r.ReadSlice('\n')
+		e.take(piece)
+		if size += len(piece); size > maxSkipped {
+			return nil, c.giveUp("a line of its output is too long: " + tooLongNo)
+		}
+	}
+	if refusal := e.refusal(); refusal != nil {
+		// From here, where nothing is read meanwhile, it could wait for a server that
+		// waits for us.
+		c.server.source.spawn(func() { _ = c.Write(context.Background(), refusal) })
+	}
+	if answer := e.standIn(e.id); answer != nil {
+		if message, bad := jsonrpc.DecodeMessage(answer); bad == nil {
+			return message, err
+		}
+	}
+	c.note("(a line of over 16 MiB)")
+	return nil, err
+}
+
+// giveUp notes why the server is not read any more.
+func (c *child) giveUp(fault string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fault = fault
+	return plain(fault)
+}
+
+// givenUp is why the server is not read any more. Empty: it is, or it has ended.
+func (c *child) givenUp() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fault
 }
 
 // decode returns the message of a line, and notes one that is none.
@@ -141,8 +177,10 @@ func (c *child) decode(raw []byte) jsonrpc.Message {
 	}
 	if raw[0] == '{' {
 		message, err := jsonrpc.DecodeMessage(raw)
-		if err == nil {
-			c.hear(message)
+		switch {
+		case err == nil && c.heard(message):
+			return nil
+		case err == nil:
 			return message
 		}
 	}
@@ -150,12 +188,15 @@ func (c *child) decode(raw []byte) jsonrpc.Message {
 	return nil
 }
 
-// hear notes a change of the list when it is read, and not when it is its turn:
-// a result that was read after it must not overtake it.
-func (c *child) hear(message jsonrpc.Message) {
-	if r, ok := message.(*jsonrpc.Request); ok && r.Method == "notifications/tools/list_changed" {
+// heard notes a change of the list when it is read, and not when it is its turn:
+// a result that was read after it must not overtake it. However often that is said,
+// nobody else has to hear it.
+func (c *child) heard(message jsonrpc.Message) bool {
+	r, ok := message.(*jsonrpc.Request)
+	if ok = ok && r.Method == "notifications/tools/list_changed"; ok {
 		c.server.changed.Store(true)
 	}
+	return ok
 }
 
 func (c *child) note(text string) {
