@@ -51,7 +51,8 @@ type shadow struct {
 	signals   map[string]bool // that became events
 	consulted map[string]int  // answers of policy, by call
 	said      map[string]kernel.Answer
-	classes   map[string]kernel.EffectClass // of calls, as they were first decided on
+	classes   map[string]kernel.EffectClass // of calls, as recorded: see record
+	tries     map[string]tries              // what has begun of a call
 	decided   map[string]*verdict
 	account   account
 	beside
@@ -139,7 +140,7 @@ func (w *watch) begin(e *journal.Entry) *shadow {
 	r := &shadow{
 		plan: plan, replay: engine.NewReplay(plan.id, nil), hash: journal.Origin(&e.Head),
 		attempts: map[int]int{}, signals: map[string]bool{}, consulted: map[string]int{}, said: map[string]kernel.Answer{},
-		decided: map[string]*verdict{}, classes: map[string]kernel.EffectClass{},
+		decided: map[string]*verdict{}, classes: map[string]kernel.EffectClass{}, tries: map[string]tries{},
 	}
 	for _, other := range w.begun {
 		if !other.sameSession(plan) {

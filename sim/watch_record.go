@@ -60,7 +60,12 @@ func (w *watch) takeEvent(r *shadow, e *journal.Entry, event kernel.Event, conte
 	case kernel.CallStarted:
 		w.takeStart(r, e, &ev, seq, begun)
 	case kernel.CallReturned:
+		r.tries[ev.Call] = r.tries[ev.Call].returned(ev.Result.Disposition)
 		w.takeReturn(r, &ev, content)
+	case kernel.Reconciled:
+		if ev.Found == kernel.Absent {
+			r.tries[ev.Call] = tries{begun: true}
+		}
 	case kernel.UserSaid:
 		w.once(r, ev.Signal, "what was said")
 	case kernel.EffectResolved:
@@ -106,11 +111,8 @@ func (w *watch) takeDecision(r *shadow, e *kernel.CallDecided, seq int64) {
 		return
 	}
 	v.count++
-	if r.classes[e.Call] == "" && (e.Answer == kernel.Allow || e.Answer == kernel.Ask) {
-		r.classes[e.Call] = e.Effect
-		if want := r.plan.call(e.Call).traits().class; e.Effect != want && !w.plan.relabels {
-			w.failf("I6", "call %s of %s is taken for %s, and is %s", e.Call, r.plan.id, e.Effect, want)
-		}
+	if e.Answer == kernel.Allow || e.Answer == kernel.Ask {
+		w.record(r, e)
 	}
 	if v.count > r.consulted[e.Call] || r.said[e.Call] != e.Answer {
 		w.failf("I7", "call %s of %s was decided %d times (%s), and policy asked %d times (%s)", e.Call, r.plan.id, v.count, e.Answer, r.consulted[e.Call], r.said[e.Call])
@@ -151,6 +153,10 @@ func (w *watch) takeStart(r *shadow, e *journal.Entry, ev *kernel.CallStarted, s
 	if w.classOf(plan, ev.Call) != plan.traits().class {
 		w.seen["started under another class"]++
 	}
+	if r.tries[ev.Call].over {
+		w.failf("I6", "%s starts call %s again, which began as less than its tool is by now", r.plan.id, ev.Call)
+	}
+	r.tries[ev.Call] = r.tries[ev.Call].started()
 	w.checkStart(r, ev, seq)
 	w.checkDeadline(r, "starts call "+ev.Call, begun)
 }
