@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/holdfast-run/holdfast"
 	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/desk/sqlite"
+	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/model/script"
@@ -275,25 +277,53 @@ func TestRunLeavesItsLines(t *testing.T) {
 	}
 }
 
-// Many people ask at once, on one file.
+// Questions at once, on one file: each run stops with its draft, its
+// trace and its lines of the audit are whole, and nothing is told of a lock.
 func TestManyAskAtOnce(t *testing.T) {
-	const many = 40
+	const sessions = 10
 	o := open(t)
+	runs := make([]*holdfast.Run, atOnce)
 	var wg sync.WaitGroup
-	for range many {
+	for i := range runs {
 		wg.Go(func() {
-			run, r := o.ask(t, scenario(t, desk.ScenarioDraft), "alice", "one session")
-			if r.Status != desk.DraftPrepared || len(run.Results) != 3 {
-				t.Errorf("%s, %d results, %+v", r.Status, len(run.Results), run.Outcome)
+			var r *desk.Result
+			runs[i], r = o.ask(t, scenario(t, desk.ScenarioDraft), "alice", fmt.Sprint("session ", i%sessions), inGoodTime)
+			if r.Status != desk.DraftPrepared {
+				t.Errorf("%s, %+v", r.Status, runs[i].Outcome)
 			}
 		})
 	}
 	wg.Wait()
+	if t.Failed() {
+		return
+	}
+	lines, err := o.Accesses(t.Context(), "acme", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := map[string][]string{}
+	for _, l := range lines {
+		run, _, _ := strings.Cut(l.Who.Through, "/")
+		through[run] = append(through[run], l.Action)
+	}
+	want := []string{"ticket.read", "policy.search", "draft.prepare"}
+	for _, run := range runs {
+		id := run.Head.Run
+		if len(run.Results) != 3 || run.Outcome.Stop != kernel.StopVerified || !slices.Equal(through[id], want) {
+			t.Errorf("run %s: %d results, stop %s, audit %v", id, len(run.Results), run.Outcome.Stop, through[id])
+		}
+	}
+	if heads, err := o.rt.List(t.Context(), journal.Query{State: journal.Running}); err != nil || len(heads) != 0 {
+		t.Errorf("%d runs have not stopped, %v", len(heads), err)
+	}
 	drafts, err := o.Drafts(t.Context(), person(t, "alice"))
-	if err != nil || len(drafts) != 1 {
+	if err != nil || len(drafts) != sessions {
 		t.Errorf("%d drafts, %v", len(drafts), err)
 	}
 }
+
+// inGoodTime lets a question take its time on a machine that has other work.
+func inGoodTime(a *holdfast.Agent) { a.Limits.Deadline = 10 * time.Minute }
 
 // late replies once its time is over, whatever the deadline says.
 type late struct{ model.Model }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/holdfast-run/holdfast/model/modeltest/stub"
@@ -173,4 +174,26 @@ func TestWorkGoesOnWithTheDesk(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	wantOneDraft(t, dir)
+}
+
+// Questions of many processes at once, on one desk: each comes to its draft, and
+// none takes what another one drives for left.
+func TestManyProcessesAsk(t *testing.T) {
+	const many = 12
+	dir := t.TempDir()
+	deskOutput[map[string]any](t, dir, "init")
+	var wg sync.WaitGroup
+	for i := range many {
+		wg.Go(func() {
+			out, err := process(t, dir, "desk", "ask", "--scenario", "draft", "--deadline", "10m", "--session", fmt.Sprint(i), "q").CombinedOutput()
+			var r deskReport
+			if e := json.Unmarshal(out, &r); err != nil || e != nil || r.Status != "draft_prepared" || len(r.Trace) != 3 || len(r.Taken) != 0 {
+				t.Errorf("%v, %v: %s", err, e, out)
+			}
+		})
+	}
+	wg.Wait()
+	if drafts := deskOutput[[]deskDraft](t, dir, "drafts"); len(drafts) != many {
+		t.Errorf("%d drafts", len(drafts))
+	}
 }
