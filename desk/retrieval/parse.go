@@ -2,27 +2,27 @@ package retrieval
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// MaxFile is the most bytes of a file that is read.
-const MaxFile = 4*desk.MaxPolicyBody + 64<<10
+// The bounds of a file that is read.
+const (
+	MaxFile = 4*desk.MaxPolicyBody + 64<<10 // bytes of Markdown, text or HTML
+	MaxPDF  = 32 << 20                      // bytes of a PDF, which has pictures
+	MaxTime = 30 * time.Second              // for one file
+)
 
-const fence = "---\n"
-
-// Front is what a file says of itself between two lines "---" at its beginning,
-// and what stands in for it or overrules it. An empty field says nothing.
+// Front is what a file says of itself, and what stands in for it or overrules
+// it. An empty field says nothing.
 type Front struct {
 	Tenant    string   `yaml:"tenant"`
 	ID        string   `yaml:"id"`
@@ -32,62 +32,118 @@ type Front struct {
 	Viewers   []string `yaml:"viewer"`
 }
 
-// Parse reads a version of a policy, and whose it is, from Markdown or text. What
-// over says overrules the file. A file without a title has its first heading as
-// one. A key that is not known, a missing tenant, id, title or version, another
-// kind of file, a text that is not UTF-8 and a file over MaxFile bytes are
-// INVALID_ARGUMENT.
-func Parse(name string, r io.Reader, over Front) (tenant string, p desk.Policy, err error) {
-	if kind := strings.ToLower(filepath.Ext(name)); kind != ".md" && kind != ".markdown" && kind != ".txt" {
-		return "", p, refuse(name, "it is neither Markdown (.md, .markdown) nor text (.txt)")
-	}
-	raw, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
-	switch {
-	case err != nil:
-		return "", p, refuse(name, err.Error())
-	case len(raw) > MaxFile:
-		return "", p, refuse(name, fmt.Sprintf("it has over %d bytes", MaxFile))
-	case !utf8.Valid(raw):
-		return "", p, refuse(name, "it is not UTF-8: convert it first")
-	}
-	text := strings.ReplaceAll(strings.TrimPrefix(string(raw), "\uFEFF"), "\r\n", "\n")
-	front, body, err := split(text)
-	if err != nil {
-		return "", p, refuse(name, err.Error())
-	}
-	front.overrule(over)
-	from, err := day(front.ValidFrom)
-	if err != nil {
-		return "", p, refuse(name, err.Error())
-	}
-	p = desk.Policy{
-		ID: strings.TrimSpace(front.ID), Version: strings.TrimSpace(front.Version), Title: strings.TrimSpace(front.Title),
-		Body: strings.TrimSpace(body), ValidFrom: from, Viewers: front.Viewers, Source: filepath.Base(name),
-	}
-	if p.Title == "" {
-		p.Title = heading(p.Body)
-	}
-	if err := p.Check(front.Tenant); err != nil {
-		return "", p, refuse(name, err.Error())
-	}
-	return front.Tenant, p, nil
+// found is what a reader of one format finds in a file.
+type found struct {
+	front Front
+	body  string
+	title string // what stands in for a title that nobody gives
 }
 
-func split(text string) (front Front, body string, err error) {
-	rest, fenced := strings.CutPrefix(text, fence)
-	if !fenced {
-		return front, text, nil
+// Parse reads a version of a policy, and whose it is, from Markdown, text, HTML
+// or PDF, which the end of the name tells. What over says overrules the file.
+//
+// INVALID_ARGUMENT is what it cannot read for certain: another kind of file than
+// its name says, characters of an unknown encoding or that nobody would see, a
+// key that is not known, a missing tenant, id, title or version, more than the
+// bounds allow, a PDF that is encrypted, damaged or without text. CANCELLED is
+// the end of ctx.
+func Parse(ctx context.Context, name string, r io.Reader, over Front) (tenant string, p desk.Policy, err error) {
+	limited, cancel := context.WithTimeout(ctx, MaxTime)
+	defer cancel()
+	file, err := read(limited, name, r)
+	switch {
+	case ctx.Err() != nil:
+		return "", p, &kernel.Error{Code: kernel.CodeCancelled, Message: "the import was cancelled", Hint: "nothing was imported"}
+	case err != nil:
+		return "", p, refuse(name, err, "a file is read whole and for certain, or not at all")
 	}
-	head, body, closed := strings.Cut(rest, "\n"+fence)
-	if !closed {
-		return front, "", errors.New("its front matter has no end")
+	if tenant, p, err = file.policy(over); err != nil {
+		return "", desk.Policy{}, refuse(name, err, "tenant, id, title and version come from flags or from the file")
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader([]byte(head)))
-	decoder.KnownFields(true) // a misspelt "viewer" would show the policy to everybody
-	if err := decoder.Decode(&front); err != nil && !errors.Is(err, io.EOF) {
-		return front, "", fmt.Errorf("its front matter: %w", err)
+	p.Source = filepath.Base(name)
+	return tenant, p, nil
+}
+
+// format is one kind of file.
+type format struct {
+	most int
+	read func(ctx context.Context, name string, raw []byte) (found, error)
+}
+
+func formatOf(name string) (format, error) {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".md", ".markdown", ".txt":
+		return format{MaxFile, readText}, nil
+	case ".html", ".htm":
+		return format{MaxFile, readHTML}, nil
 	}
-	return front, body, nil
+	return format{}, errors.New("its name ends neither in .md, .markdown nor .txt, nor in .html or .htm")
+}
+
+// read reads a file. A parser of others that panics has met a file that cannot be
+// read, and takes nothing else down.
+func read(ctx context.Context, name string, r io.Reader) (f found, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			f, err = found{}, fmt.Errorf("its reader failed: %v", fault)
+		}
+	}()
+	kind, err := formatOf(name)
+	if err != nil {
+		return found{}, err
+	}
+	raw, err := io.ReadAll(io.LimitReader(r, int64(kind.most)+1))
+	switch {
+	case err != nil:
+		return found{}, err
+	case len(raw) > kind.most:
+		return found{}, fmt.Errorf("it has over %d bytes", kind.most)
+	}
+	if err := suits(name, raw); err != nil {
+		return found{}, err
+	}
+	return kind.read(ctx, name, raw)
+}
+
+// suits refuses a content that belongs under another name.
+func suits(name string, raw []byte) error {
+	kind := strings.ToLower(filepath.Ext(name))
+	for _, known := range []struct{ begins, is, ends string }{
+		{"%PDF-", "a PDF", ".pdf"},
+		{"PK\x03\x04", "an archive, as office documents are: save it as PDF or HTML", ""},
+		{"\xd0\xcf\x11\xe0", "an old office document: save it as PDF or HTML", ""},
+		{"{\\rtf", "rich text: save it as PDF or HTML", ""},
+	} {
+		if bytes.HasPrefix(raw, []byte(known.begins)) && kind != known.ends {
+			return fmt.Errorf("the file is %s, and its name ends in %s", known.is, kind)
+		}
+	}
+	return nil
+}
+
+// policy makes one out of what was found, and of what overrules it.
+func (f *found) policy(over Front) (tenant string, p desk.Policy, err error) {
+	front := f.front
+	front.overrule(over)
+	p.Viewers = front.Viewers
+	if p.ValidFrom, err = day(front.ValidFrom); err != nil {
+		return "", p, err
+	}
+	if front.Title == "" {
+		front.Title = f.title
+	}
+	for _, t := range []struct {
+		to         *string
+		text, name string
+	}{
+		{&p.ID, front.ID, "the policy's id"}, {&p.Version, front.Version, "the version"},
+		{&p.Title, front.Title, "the title"}, {&p.Body, f.body, "the body"},
+	} {
+		if *t.to, err = legible(t.text); err != nil {
+			return "", p, fmt.Errorf("%s: %w", t.name, err)
+		}
+	}
+	return front.Tenant, p, p.Check(front.Tenant)
 }
 
 func (f *Front) overrule(over Front) {
@@ -116,18 +172,13 @@ func day(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("valid-from is %q, and not a date such as 2026-01-31", s)
 }
 
-func heading(body string) string {
-	for line := range strings.Lines(body) {
-		if title, found := strings.CutPrefix(line, "# "); found {
-			return strings.TrimSpace(title)
-		}
+func refuse(name string, why error, hint string) error {
+	message := why.Error()
+	if known, ok := errors.AsType[*kernel.Error](why); ok {
+		message = known.Message
 	}
-	return ""
-}
-
-func refuse(name, why string) error {
 	return &kernel.Error{
-		Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("%s cannot be imported: %s", filepath.Base(name), why),
-		Hint: "nothing was imported; tenant, id, title and version come from flags or from front matter",
+		Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("%q cannot be imported: %s", filepath.Base(name), message),
+		Hint: "nothing was imported; " + hint,
 	}
 }

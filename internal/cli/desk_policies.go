@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +15,8 @@ import (
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
-// deskPolicy is a version of a policy as the desk prints it.
+// deskPolicy is a version of a policy as the desk prints it. Who else may see it
+// is for the operator who imports it, not for the person who lists it.
 type deskPolicy struct {
 	ID        string    `json:"policy_id"`
 	Version   string    `json:"version"`
@@ -21,11 +24,19 @@ type deskPolicy struct {
 	ValidFrom time.Time `json:"valid_from"`
 	Source    *string   `json:"source"`
 	Tenant    string    `json:"tenant"`
-	Changed   *bool     `json:"changed,omitempty"`
 }
 
-func toDeskPolicy(tenant string, p desk.Policy, changed *bool) deskPolicy {
-	return deskPolicy{p.ID, p.Version, p.Title, p.ValidFrom, orNoText(p.Source), tenant, changed}
+func toDeskPolicy(tenant string, p desk.Policy) deskPolicy {
+	return deskPolicy{p.ID, p.Version, p.Title, p.ValidFrom, orNoText(p.Source), tenant}
+}
+
+// deskImport is what became of a file.
+type deskImport struct {
+	deskPolicy
+
+	Viewers    []string `json:"viewers"`
+	Characters int      `json:"characters"`
+	Changed    bool     `json:"changed"`
 }
 
 func (a *app) deskPoliciesCommand(flags *deskFlags) *cobra.Command {
@@ -37,11 +48,11 @@ func (a *app) deskPoliciesImportCommand(flags *deskFlags) *cobra.Command {
 	var over retrieval.Front
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
-		Short: "Import versions of policies from Markdown and text, all files or none",
+		Short: "Import versions of policies from Markdown, text, HTML and PDF, all files or none",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return a.desk(cmd.Context(), flags, func(ctx context.Context, db *sqlite.DB, _ desk.Identity) error {
-				tenants, policies, err := parseFiles(files, over)
+				tenants, policies, err := parseFiles(ctx, files, over)
 				if err != nil {
 					return err
 				}
@@ -49,9 +60,9 @@ func (a *app) deskPoliciesImportCommand(flags *deskFlags) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				list := make([]deskPolicy, len(policies))
-				for i := range policies {
-					list[i] = toDeskPolicy(tenants[i], policies[i], &changed[i])
+				list := make([]deskImport, len(policies))
+				for i, p := range policies {
+					list[i] = deskImport{toDeskPolicy(tenants[i], p), append([]string{}, p.Viewers...), utf8.RuneCountInString(p.Body), changed[i]}
 				}
 				return writeJSON(a.stdout, list)
 			})
@@ -66,31 +77,41 @@ func (a *app) deskPoliciesImportCommand(flags *deskFlags) *cobra.Command {
 	return cmd
 }
 
-func parseFiles(files []string, over retrieval.Front) (tenants []string, policies []desk.Policy, err error) {
+func parseFiles(ctx context.Context, files []string, over retrieval.Front) (tenants []string, policies []desk.Policy, err error) {
 	if len(files) > 1 && (over.ID != "" || over.Title != "") {
 		return nil, nil, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "--id and --title are for one file", Hint: "give each file its own in front matter"}
 	}
+	type version struct{ tenant, id, version string }
+	from := map[version]string{}
 	for _, name := range files {
-		tenant, p, err := parseFile(name, over)
+		tenant, p, err := parseFile(ctx, name, over)
 		if err != nil {
 			return nil, nil, err
 		}
+		this := version{tenant, p.ID, p.Version}
+		if first, twice := from[this]; twice {
+			return nil, nil, &kernel.Error{
+				Code:    kernel.CodeInvalidArgument,
+				Message: fmt.Sprintf("%q and %q are both version %s of policy %s", first, name, p.Version, p.ID), Hint: "nothing was imported; give each file its own id or version",
+			}
+		}
+		from[this] = name
 		tenants, policies = append(tenants, tenant), append(policies, p)
 	}
 	return tenants, policies, nil
 }
 
-func parseFile(name string, over retrieval.Front) (string, desk.Policy, error) {
+func parseFile(ctx context.Context, name string, over retrieval.Front) (string, desk.Policy, error) {
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
-		return "", desk.Policy{}, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: name + " is no regular file"}
+		return "", desk.Policy{}, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("%q is no regular file", name), Hint: "nothing was imported; name files, not folders"}
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return "", desk.Policy{}, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the file cannot be read", Hint: err.Error()}
+		return "", desk.Policy{}, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("%q cannot be read", name), Hint: "nothing was imported: " + err.Error()}
 	}
 	defer file.Close()
-	return retrieval.Parse(name, file, over)
+	return retrieval.Parse(ctx, name, file, over)
 }
 
 func (a *app) deskPoliciesListCommand(flags *deskFlags) *cobra.Command {
@@ -106,7 +127,7 @@ func (a *app) deskPoliciesListCommand(flags *deskFlags) *cobra.Command {
 				}
 				list := make([]deskPolicy, len(all))
 				for i := range all {
-					list[i] = toDeskPolicy(who.Tenant, all[i], nil)
+					list[i] = toDeskPolicy(who.Tenant, all[i])
 				}
 				return writeJSON(a.stdout, list)
 			})
