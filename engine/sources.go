@@ -26,18 +26,21 @@ const (
 	maxSourceWord  = 500 // bytes
 )
 
-// sources are an agent's sources of tools and what they gave last. It is safe
-// for concurrent use: tasks take snapshots while the run is driven.
+// sources are an agent's sources of tools and what they gave last, for one run.
+// It is safe for concurrent use: tasks take snapshots while the run is driven,
+// and only other tasks wait for one that asks.
 type sources struct {
 	x    *Execution
 	list []*source
 
-	mu       sync.Mutex
-	answered bool // each of them was heard, or given up
+	asking   sync.Mutex // held while they are asked, as long as that takes; guards these two
 	sets     []*tool.Set
-	snap     *snapshot // of sets
-	warnings []string  // of joining them
-	made     *snapshot // for the preparation of that number
+	warnings []string // of joining them
+
+	mu       sync.Mutex // held for a moment, also by who drives the run
+	answered bool       // each of them was heard, or given up
+	snap     *snapshot  // of sets
+	made     *snapshot  // for the preparation of that number
 	madeCmd  kernel.Seq
 }
 
@@ -82,10 +85,12 @@ func (s *sources) latest() *snapshot {
 }
 
 // prompt reports whether they answer at once, as far as is known.
-func (s *sources) prompt() bool {
+func (s *sources) prompt() bool { return s.heardAll() && s.immediate() }
+
+func (s *sources) heardAll() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.answered && s.immediate()
+	return s.answered
 }
 
 // immediate reports whether none of them has something to wait for.
@@ -112,23 +117,31 @@ func (s *source) immediate(from tool.Immediate, x *Execution) (is bool) {
 // take takes a snapshot for a preparation (0: for the calls of a run that was
 // taken over, unless there is one). It returns in bounded time.
 func (s *sources) take(ctx context.Context, cmd kernel.Seq) (*snapshot, []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if cmd == 0 && s.snap != nil {
-		return s.snap, nil
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	if snap := s.latest(); cmd == 0 && snap != nil {
+		return snap, nil
 	}
 	wait := sourcesWait
-	if s.answered && s.immediate() {
+	if s.prompt() {
 		wait = sourcesAgain
 	}
 	sets, warnings := s.ask(ctx, wait)
-	s.answered = true
-	if s.snap == nil || !slices.Equal(sets, s.sets) {
-		s.snap, s.warnings = s.x.join(sets)
+	snap := s.latest()
+	if snap == nil || !slices.Equal(sets, s.sets) {
+		snap, s.warnings = s.x.join(sets)
 		s.sets = sets
 	}
-	s.made, s.madeCmd = s.snap, cmd
-	return s.snap, append(warnings, s.warnings...)
+	s.took(snap, cmd)
+	return snap, append(warnings, s.warnings...)
+}
+
+// took publishes a snapshot, for a preparation.
+func (s *sources) took(snap *snapshot, cmd kernel.Seq) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered = true
+	s.snap, s.made, s.madeCmd = snap, snap, cmd
 }
 
 // ask asks all of them at the same time. The agent's own tools come first.

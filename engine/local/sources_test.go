@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -346,6 +347,40 @@ func (p picky) EncodeHead(_ string, tools []model.Tool) ([]byte, error) {
 }
 
 func (p picky) EncodeMessage(*kernel.Message) ([]byte, error) { return []byte("message"), nil }
+
+// One slow source keeps nobody else: a run that does not have it goes its way
+// while another one waits for it, and so does one that shares a source which is
+// only slow to that one.
+func TestSlowSourceKeepsNoOtherRun(t *testing.T) {
+	var ran counter
+	set := tools(t, ran.tool("look"))
+	entered, release := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	slow := sourceFunc(func(context.Context) (*tool.Set, []string) {
+		first.Do(func() {
+			close(entered)
+			<-release
+		})
+		return set, nil
+	})
+	e := open(t, memory.New())
+	agent := func() *engine.Agent {
+		return &engine.Agent{Model: &script{steps: []step{calls(call("a", "look", `{}`)), says("done")}}, Sources: []tool.Source{slow}, Policy: allowAll{}}
+	}
+	if _, err := e.Start(t.Context(), engine.Start{Agent: agent(), Run: "waits", Question: "q"}); err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	for i := range 3 {
+		r, err := e.Run(t.Context(), engine.Start{Agent: agent(), Question: "q", Run: fmt.Sprint("other", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantStop(t, r, kernel.StopAnswered, "")
+	}
+	close(release)
+	wantStop(t, stopOf(t, e, "waits"), kernel.StopAnswered, "")
+}
 
 // A source whose tools the model cannot express is left out.
 func TestSourceThatCannotBeExpressed(t *testing.T) {
