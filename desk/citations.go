@@ -52,8 +52,10 @@ func SeenBy(results []verify.Result) *Seen {
 		}
 		if s.add(&r) {
 			s.Evidence = append(s.Evidence, r.Evidence)
-			s.texts.WriteString(r.Text)
-			s.texts.WriteByte('\n')
+			if r.Tool != PrepareDraft { // that says what the model wrote itself
+				s.texts.WriteString(r.Text)
+				s.texts.WriteByte('\n')
+			}
 		}
 	}
 	return s

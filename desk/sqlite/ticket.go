@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/kernel"
 )
 
 const ticketColumns = `id, subject, body, status, draft, created`
@@ -44,4 +45,36 @@ func (tx *tx) insertTicket(who desk.Identity, t desk.Ticket) error {
 	_, err := tx.ExecContext(tx.ctx, `INSERT INTO tickets (id, tenant, user, subject, body, status, created, draft) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.ID, who.Tenant, who.User, t.Subject, t.Body, t.Status, stamp(t.Created), sql.NullString{String: t.Draft, Valid: t.Draft != ""})
 	return err
+}
+
+// AddTicket keeps a ticket of a person as it is, with the time of now where it
+// has none: what an operator does, and no tool. INVALID_ARGUMENT, and CONFLICT
+// for an id that is there.
+func (d *DB) AddTicket(ctx context.Context, who desk.Identity, t desk.Ticket) error {
+	if err := who.Check(); err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		text *string
+		name string
+		most int
+	}{{&t.ID, "the ticket's id", desk.MaxTicketID}, {&t.Subject, "the subject", desk.MaxSubject}, {&t.Body, "the body", desk.MaxBody}} {
+		clean, err := desk.Text(*one.text, one.name, one.most)
+		if err != nil {
+			return err
+		}
+		*one.text = clean
+	}
+	return d.write(ctx, func(tx *tx) error {
+		switch there, err := only(tx, nil, readString, `SELECT id FROM tickets WHERE id = ?`, t.ID); {
+		case err != nil:
+			return err
+		case there != "":
+			return &kernel.Error{Code: kernel.CodeConflict, Message: "there is a ticket " + t.ID + " already", Hint: "give another id"}
+		}
+		if t.Created.IsZero() {
+			t.Created = tx.now
+		}
+		return tx.insertTicket(who, t)
+	})
 }
