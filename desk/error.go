@@ -8,6 +8,7 @@ const (
 	CodeStaleConfirmation kernel.Code = "STALE_CONFIRMATION" // what was confirmed is not what the draft says now
 	CodeDraftExpired      kernel.Code = "DRAFT_EXPIRED"      // its time to be confirmed is over
 	CodeNotInitialized    kernel.Code = "NOT_INITIALIZED"    // there is no desk in the file yet
+	CodeEmbeddingFailed   kernel.Code = "EMBEDDING_FAILED"   // an embedder failed, or returned no usable vectors
 )
 
 // NotFound is the answer to a request for what is not there, and for what

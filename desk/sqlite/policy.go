@@ -59,28 +59,27 @@ func (d *DB) Policies(ctx context.Context, who desk.Identity) (all []desk.Policy
 
 // PutPolicy keeps a version. See [desk.PolicyService].
 func (d *DB) PutPolicy(ctx context.Context, tenant string, p desk.Policy) (changed bool, err error) {
-	if err := p.Check(tenant); err != nil {
-		return false, err
-	}
-	err = d.write(ctx, func(tx *tx) error {
-		changed, err = tx.putPolicy(tenant, p)
-		return err
-	})
-	return changed && err == nil, err
+	all, err := d.PutPolicies(ctx, []string{tenant}, []desk.Policy{p})
+	return err == nil && all[0], err
 }
 
 // PutPolicies keeps versions, one for each tenant beside it, all or none: the
-// errors of PutPolicy. It returns for each whether it changed anything.
+// errors of PutPolicy, and EMBEDDING_FAILED. It returns for each whether it changed anything.
 func (d *DB) PutPolicies(ctx context.Context, tenants []string, policies []desk.Policy) (changed []bool, err error) {
-	for i := range policies {
-		if err := policies[i].Check(tenants[i]); err != nil {
+	versions := make([]version, len(policies))
+	for i, p := range policies {
+		if err := p.Check(tenants[i]); err != nil {
 			return nil, err
 		}
+		versions[i] = version{tenant: tenants[i], Policy: p}
+	}
+	if err := d.embed(ctx, versions); err != nil {
+		return nil, err
 	}
 	err = d.write(ctx, func(tx *tx) error {
-		changed = make([]bool, len(policies))
-		for i := range policies {
-			if changed[i], err = tx.putPolicy(tenants[i], policies[i]); err != nil {
+		changed = make([]bool, len(versions))
+		for i := range versions {
+			if changed[i], err = tx.putPolicy(&versions[i]); err != nil {
 				return err
 			}
 		}
@@ -92,20 +91,27 @@ func (d *DB) PutPolicies(ctx context.Context, tenants []string, policies []desk.
 	return changed, nil
 }
 
-func (tx *tx) putPolicy(tenant string, p desk.Policy) (changed bool, err error) {
-	hash := p.Hash()
+// version is one of a policy that is about to be kept.
+type version struct {
+	desk.Policy
+	tenant string
+	vector []float32 // nil: there is no embedder
+}
+
+func (tx *tx) putPolicy(v *version) (changed bool, err error) {
+	hash := v.Hash()
 	var stored string
-	switch stored, err = only(tx, nil, readString, `SELECT hash FROM policies WHERE tenant = ? AND id = ? AND version = ?`, tenant, p.ID, p.Version); {
+	switch stored, err = only(tx, nil, readString, `SELECT hash FROM policies WHERE tenant = ? AND id = ? AND version = ?`, v.tenant, v.ID, v.Version); {
 	case err != nil || stored == hash:
 		return false, err
 	case stored != "":
 		return false, &kernel.Error{
-			Code: kernel.CodeConflict, Message: fmt.Sprintf("version %s of policy %s says something else already", p.Version, p.ID),
+			Code: kernel.CodeConflict, Message: fmt.Sprintf("version %s of policy %s says something else already", v.Version, v.ID),
 			Hint: "a version that was imported does not change: give the change a version of its own",
 		}
 	}
 	added, err := tx.ExecContext(tx.ctx, `INSERT INTO policies (tenant, id, version, title, body, valid_from, source, hash, imported, restricted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		tenant, p.ID, p.Version, p.Title, p.Body, stamp(p.ValidFrom), p.Source, hash, stamp(tx.now), len(p.Viewers) > 0)
+		v.tenant, v.ID, v.Version, v.Title, v.Body, stamp(v.ValidFrom), v.Source, hash, stamp(tx.now), len(v.Viewers) > 0)
 	if err != nil {
 		return false, err
 	}
@@ -113,18 +119,18 @@ func (tx *tx) putPolicy(tenant string, p desk.Policy) (changed bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if err := tx.follow(tenant, p.ID); err != nil {
-		return false, err
-	}
-	if err := tx.index(number, tenant, &p); err != nil {
-		return false, err
-	}
-	for _, user := range slices.Compact(slices.Sorted(slices.Values(p.Viewers))) {
+	for _, user := range slices.Compact(slices.Sorted(slices.Values(v.Viewers))) {
 		if _, err := tx.ExecContext(tx.ctx, `INSERT INTO viewers (policy, user) VALUES (?, ?)`, number, user); err != nil {
 			return false, err
 		}
 	}
-	return true, nil
+	if err := tx.follow(v.tenant, v.ID); err != nil {
+		return false, err
+	}
+	if err := tx.index(number, v); err != nil || v.vector == nil {
+		return err == nil, err
+	}
+	return true, tx.putVector(number, v.vector)
 }
 
 // follow notes for the versions of a policy when the next one comes into force:

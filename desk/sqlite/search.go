@@ -2,19 +2,33 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/desk/internal/ranking"
+	"github.com/holdfast-run/holdfast/kernel"
 )
 
+// depth is how many of each leg are fused.
+const depth = 50
+
 // FindPolicies ranks what the person may see by the words of the query, of
-// which any may be missing. See [desk.PolicyFinder].
+// which any may be missing, and with an embedder by vectors too. It says
+// EMBEDDING_FAILED where that fails, and CONFIGURATION where vectors are of
+// another embedder or missing. See [desk.PolicyFinder].
 func (d *DB) FindPolicies(ctx context.Context, who desk.Identity, query string) (found []desk.Policy, err error) {
-	if query, err = desk.Text(query, "the query", desk.MaxQuery); err != nil {
+	leg := desk.Keyword
+	if d.embedder != nil {
+		leg = desk.Hybrid
+	}
+	s, err := d.newSearch(ctx, who, leg, query)
+	if err != nil {
 		return nil, err
 	}
 	err = d.seen(ctx, who, "policy.search", func(tx *tx) (string, error) {
-		ranked, err := tx.rank(who, query)
+		ranked, err := tx.rank(s)
 		if err != nil {
 			return "", err
 		}
@@ -24,18 +38,95 @@ func (d *DB) FindPolicies(ctx context.Context, who desk.Identity, query string) 
 	return found, err
 }
 
-// rank orders what the person may see: first it is settled what that is, and
-// then nothing else is counted, ranked or cut off.
-func (tx *tx) rank(who desk.Identity, query string) ([]ranking.Scored, error) {
-	words := ranking.QueryWords(query)
-	if len(words) == 0 {
-		return nil, nil
+// RankPolicies ranks without reading. See [desk.PolicyRanker].
+func (d *DB) RankPolicies(ctx context.Context, who desk.Identity, leg desk.Leg, query string, k int) (matches []desk.Match, err error) {
+	if !slices.Contains(desk.Legs(), leg) || k < 1 || k > desk.MaxRanked {
+		return nil, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("a ranking is by keyword, vector or hybrid, of 1 to %d policies", desk.MaxRanked)}
 	}
-	seen, err := tx.visibleTo(who)
+	s, err := d.newSearch(ctx, who, leg, query)
 	if err != nil {
 		return nil, err
 	}
-	return tx.byWords(who.Tenant, seen, words)
+	err = d.write(ctx, func(tx *tx) error {
+		ranked, err := tx.rank(s)
+		if err != nil {
+			return err
+		}
+		for _, r := range ranking.Top(ranked, k) {
+			m, err := only(tx, desk.NotFound("policy"), func(row scanner) (m desk.Match, err error) { return m, row.Scan(&m.ID, &m.Version) },
+				`SELECT id, version FROM policies WHERE number = ?`, r.Document)
+			if err != nil {
+				return err
+			}
+			m.Score = r.Score
+			matches = append(matches, m)
+		}
+		return nil
+	})
+	return matches, err
+}
+
+// search is a query that is ready to be carried out.
+type search struct {
+	who    desk.Identity
+	leg    desk.Leg
+	words  []string
+	vector []float32 // nil: the leg needs none
+}
+
+// newSearch refuses nobody's query before any of it goes to an embedder, which
+// is asked before the transaction begins.
+func (d *DB) newSearch(ctx context.Context, who desk.Identity, leg desk.Leg, query string) (s search, err error) {
+	if err := who.Check(); err != nil {
+		return s, err
+	}
+	if query, err = desk.Text(query, "the query", desk.MaxQuery); err != nil {
+		return s, err
+	}
+	s = search{who: who, leg: leg, words: ranking.QueryWords(query)}
+	if leg == desk.Keyword || len(s.words) == 0 {
+		return s, nil
+	}
+	if d.embedder == nil {
+		return s, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the desk was opened without an embedder", Hint: "name one in its options"}
+	}
+	vectors, err := desk.Embed(ctx, d.embedder, []string{query})
+	if err != nil {
+		return s, err
+	}
+	s.vector = vectors[0]
+	return s, nil
+}
+
+// rank orders what the person may see: first it is settled what that is, and
+// then nothing else is counted, ranked or cut off. What has no word finds nothing.
+func (tx *tx) rank(s search) ([]ranking.Scored, error) {
+	if len(s.words) == 0 {
+		return nil, nil
+	}
+	seen, err := tx.visibleTo(s.who)
+	if err != nil {
+		return nil, err
+	}
+	var lists [][]ranking.Scored
+	if s.leg != desk.Vector {
+		byWords, err := tx.byWords(s.who.Tenant, seen, s.words)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, byWords)
+	}
+	if s.leg != desk.Keyword {
+		byVector, err := tx.byVector(&s, seen)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, byVector)
+	}
+	if s.leg != desk.Hybrid {
+		return lists[0], nil
+	}
+	return ranking.Fuse(ranking.Top(lists[0], depth), ranking.Top(lists[1], depth)), nil
 }
 
 // numbered reads versions in the order in which they were ranked.
@@ -51,12 +142,9 @@ func (tx *tx) numbered(ranked []ranking.Scored) ([]desk.Policy, error) {
 }
 
 func idsOf(policies []desk.Policy) string {
-	ids := ""
+	ids := make([]string, len(policies))
 	for i := range policies {
-		if i > 0 {
-			ids += " "
-		}
-		ids += policies[i].ID
+		ids[i] = policies[i].ID
 	}
-	return ids
+	return strings.Join(ids, " ")
 }

@@ -28,24 +28,29 @@ var (
 	_ desk.DraftService  = (*DB)(nil)
 	_ desk.PolicyService = (*DB)(nil)
 	_ desk.PolicyFinder  = (*DB)(nil)
+	_ desk.PolicyRanker  = (*DB)(nil)
 	_ desk.Auditor       = (*DB)(nil)
 )
 
 // Options of Create and Open. The zero value is good.
 type Options struct {
 	Now func() time.Time // nil: the system's clock
+	// Embedder makes vectors of what is imported and of what is searched for,
+	// before the transactions that use them. nil: policies are found by words alone.
+	Embedder desk.Embedder
 }
 
 // DB is an open desk. It is safe for concurrent use, by several processes too.
 // Close it after use.
 type DB struct {
-	db  *sql.DB
-	now func() time.Time
+	db       *sql.DB
+	now      func() time.Time
+	embedder desk.Embedder // nil: none
 }
 
 // Create opens the desk in the file at path and makes what is missing: the
 // file, its tables, and the fixtures to try it with. What is there stays as it is.
-// CONFIGURATION, VERSION or LOCAL_STORAGE.
+// CONFIGURATION, VERSION, LOCAL_STORAGE or EMBEDDING_FAILED.
 func Create(ctx context.Context, path string, o Options) (*DB, error) {
 	if path == "" {
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the desk needs a file", Hint: "name one with --db"}
@@ -57,11 +62,15 @@ func Create(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	fixtures := fixturePolicies()
+	if err := d.embed(ctx, fixtures); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
 	if err := d.write(ctx, func(tx *tx) error {
 		if err := tx.migrate(); err != nil {
 			return err
 		}
-		return tx.seed()
+		return tx.seed(fixtures)
 	}); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -108,6 +117,9 @@ func makeFile(path string) error {
 const busy = 10 * time.Second
 
 func connect(path string, o Options) (*DB, error) {
+	if e := o.Embedder; e != nil && (!kernel.IsName(e.Name()) || e.Dimensions() < 1 || e.Dimensions() > desk.MaxDimensions) {
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: fmt.Sprintf("an embedder has a name and 1 to %d dimensions", desk.MaxDimensions)}
+	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fault(err)
@@ -125,7 +137,7 @@ func connect(path string, o Options) (*DB, error) {
 	// One connection: transactions of one process wait in a queue that is fair,
 	// and not in SQLite's busy loop.
 	db.SetMaxOpenConns(1)
-	d := &DB{db: db, now: o.Now}
+	d := &DB{db: db, now: o.Now, embedder: o.Embedder}
 	if d.now == nil {
 		d.now = time.Now
 	}
@@ -140,6 +152,7 @@ type tx struct {
 	*sql.Tx
 	ctx context.Context
 	now time.Time
+	by  desk.Embedder // of vectors; nil: none
 }
 
 // write carries do out in a transaction that holds the file's lock.
@@ -149,7 +162,7 @@ func (d *DB) write(ctx context.Context, do func(*tx) error) error {
 		return fault(err)
 	}
 	defer func() { _ = t.Rollback() }() // of one that was committed it does nothing
-	if err := do(&tx{Tx: t, ctx: ctx, now: d.now().UTC()}); err != nil {
+	if err := do(&tx{Tx: t, ctx: ctx, now: d.now().UTC(), by: d.embedder}); err != nil {
 		return fault(err)
 	}
 	return fault(t.Commit())

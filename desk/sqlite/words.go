@@ -20,9 +20,9 @@ func digest(tenant string) string {
 }
 
 // index adds a version to the index of words.
-func (tx *tx) index(number int64, tenant string, p *desk.Policy) error {
-	document := ranking.NewDocument(p.ID, p.Title, p.Body)
-	prefix := digest(tenant)
+func (tx *tx) index(number int64, v *version) error {
+	document := ranking.NewDocument(v.ID, v.Title, v.Body)
+	prefix := digest(v.tenant)
 	var terms strings.Builder
 	for word, weight := range document.Weights {
 		fmt.Fprintf(&terms, "%s%s|%d ", prefix, word, weight)
@@ -38,11 +38,10 @@ func (tx *tx) index(number int64, tenant string, p *desk.Policy) error {
 func (tx *tx) indexAll() error {
 	type stored struct {
 		number int64
-		tenant string
-		policy desk.Policy
+		version
 	}
 	read := func(row scanner) (s stored, err error) {
-		return s, row.Scan(&s.number, &s.tenant, &s.policy.ID, &s.policy.Title, &s.policy.Body)
+		return s, row.Scan(&s.number, &s.tenant, &s.ID, &s.Title, &s.Body)
 	}
 	for last := int64(0); ; {
 		next, err := collect(tx, read, `SELECT number, tenant, id, title, body FROM policies WHERE number > ? ORDER BY number LIMIT 100`, last)
@@ -50,7 +49,7 @@ func (tx *tx) indexAll() error {
 			return err
 		}
 		for i := range next {
-			if err := tx.index(next[i].number, next[i].tenant, &next[i].policy); err != nil {
+			if err := tx.index(next[i].number, &next[i].version); err != nil {
 				return err
 			}
 		}

@@ -57,15 +57,17 @@ func sorted(scores map[int64]float64) []Scored {
 	for n, s := range scores {
 		all = append(all, Scored{n, s})
 	}
-	Sort(all)
-	return all
+	return Best(all)
 }
 
-// Sort puts the best first, and of equals the one with the lower number.
-func Sort(all []Scored) {
+// Best returns those of a score above 0, best first; of equals the one with the
+// lower number.
+func Best(all []Scored) []Scored {
+	all = slices.DeleteFunc(all, func(s Scored) bool { return s.Score <= 0 })
 	slices.SortFunc(all, func(a, b Scored) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Document, b.Document))
 	})
+	return all
 }
 
 // Top returns the first n.

@@ -1,0 +1,154 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/desk/internal/ranking"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// EmbedPolicies makes the vectors that the desk's embedder has not made yet, of
+// all versions of all tenants, in place of those of another one, and returns how
+// many. An operator does so after a change of embedder: a search by vectors is
+// refused until it is through. It may be interrupted and called again.
+// CONFIGURATION without an embedder, EMBEDDING_FAILED.
+func (d *DB) EmbedPolicies(ctx context.Context) (made int, err error) {
+	if d.embedder == nil {
+		return 0, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the desk was opened without an embedder", Hint: "name one in its options"}
+	}
+	for {
+		numbers, texts, err := d.unembedded(ctx)
+		if err != nil || len(texts) == 0 {
+			return made, err
+		}
+		vectors, err := desk.Embed(ctx, d.embedder, texts)
+		if err != nil {
+			return made, err
+		}
+		if err := d.write(ctx, func(tx *tx) error {
+			for i := range numbers {
+				if err := tx.putVector(numbers[i], vectors[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return made, err
+		}
+		made += len(vectors)
+	}
+}
+
+// unembedded returns some versions without a vector of the embedder.
+func (d *DB) unembedded(ctx context.Context) (numbers []int64, texts []string, err error) {
+	err = d.write(ctx, func(tx *tx) error {
+		by, err := tx.embedder()
+		if err != nil {
+			return err
+		}
+		_, err = collect(tx, func(row scanner) (none struct{}, err error) {
+			var number int64
+			var p desk.Policy
+			err = row.Scan(&number, &p.ID, &p.Title, &p.Body)
+			numbers, texts = append(numbers, number), append(texts, p.EmbedText())
+			return none, err
+		}, `SELECT p.number, p.id, p.title, p.body FROM policies p LEFT JOIN vectors v ON v.policy = p.number
+			WHERE v.policy IS NULL OR v.embedder <> ? ORDER BY p.number LIMIT ?`, by, desk.MaxEmbedTexts)
+		return err
+	})
+	return numbers, texts, err
+}
+
+// embed gives versions that are about to be kept their vectors, before the
+// transaction that keeps them; without an embedder it does nothing.
+func (d *DB) embed(ctx context.Context, versions []version) error {
+	if d.embedder == nil {
+		return nil
+	}
+	texts := make([]string, len(versions))
+	for i := range versions {
+		texts[i] = versions[i].EmbedText()
+	}
+	vectors, err := desk.Embed(ctx, d.embedder, texts)
+	if err != nil {
+		return err
+	}
+	for i := range versions {
+		versions[i].vector = vectors[i]
+	}
+	return nil
+}
+
+// embedder returns the number of the desk's embedder in the file.
+func (tx *tx) embedder() (number int64, err error) {
+	e := tx.by
+	if _, err := tx.ExecContext(tx.ctx, `INSERT OR IGNORE INTO embedders (name, dimensions) VALUES (?, ?)`, e.Name(), e.Dimensions()); err != nil {
+		return 0, err
+	}
+	err = tx.QueryRowContext(tx.ctx, `SELECT number FROM embedders WHERE name = ? AND dimensions = ?`, e.Name(), e.Dimensions()).Scan(&number)
+	return number, err
+}
+
+func (tx *tx) putVector(number int64, v []float32) error {
+	by, err := tx.embedder()
+	if err != nil {
+		return err
+	}
+	stored := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		stored = binary.LittleEndian.AppendUint32(stored, math.Float32bits(x))
+	}
+	_, err = tx.ExecContext(tx.ctx, `INSERT OR REPLACE INTO vectors (policy, embedder, vector) VALUES (?, ?, ?)`, number, by, stored)
+	return err
+}
+
+// byVector ranks what the person may see by its likeness to the query. What is not
+// alike at all is left out. Vectors of another embedder, or missing ones, are refused: half a
+// ranking would look like a whole one.
+func (tx *tx) byVector(s *search, seen ranking.Collection) ([]ranking.Scored, error) {
+	by, err := tx.embedder()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.QueryContext(tx.ctx, `SELECT v.policy, v.vector FROM vectors v
+		WHERE v.embedder = ?4 AND v.policy IN (SELECT p.number `+visible+`)`, s.who.Tenant, stamp(tx.now), s.who.User, by)
+	if err != nil {
+		return nil, err
+	}
+	all, err := readAll(rows, func(row scanner) (one ranking.Scored, err error) {
+		var stored sql.RawBytes
+		if err := row.Scan(&one.Document, &stored); err != nil {
+			return one, err
+		}
+		one.Score, err = cosine(s.vector, stored)
+		return one, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if missing := len(seen) - len(all); missing > 0 {
+		return nil, &kernel.Error{
+			Code: kernel.CodeConfiguration, Message: fmt.Sprintf("%d policies have no vectors of the embedder %.80q", missing, tx.by.Name()),
+			Hint: "an operator has to embed the policies with it first (EmbedPolicies)",
+		}
+	}
+	return ranking.Best(all), nil
+}
+
+// cosine is that of the angle between two vectors of length 1.
+func cosine(query []float32, stored []byte) (float64, error) {
+	if len(stored) != 4*len(query) {
+		return 0, errors.New("a stored vector has another length than its embedder says")
+	}
+	sum := 0.0
+	for i, x := range query {
+		sum += float64(x) * float64(math.Float32frombits(binary.LittleEndian.Uint32(stored[4*i:])))
+	}
+	return sum, nil
+}
