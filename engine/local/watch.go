@@ -130,8 +130,8 @@ func (f *feed) subscribe() (ch chan delta, cancel func()) {
 }
 
 // Watch yields a run's records and deltas: see engine.Engine. For a run that
-// nobody drives, and that does not wait for people, it ends with the last
-// record there is.
+// nobody drives, or whose process has provably ended (see OwnerGone), and that
+// does not wait for people, it ends with the last record there is.
 func (e *Engine) Watch(ctx context.Context, id string, after int64) iter.Seq2[engine.Update, error] {
 	return func(yield func(engine.Update, error) bool) {
 		w := watcher{e: e, id: id, after: after, replay: engine.NewReplay(id, nil), yield: yield}
@@ -184,7 +184,7 @@ func (w *watcher) undriven(ctx context.Context) (on bool, err error) {
 	if err != nil || head.LastSeq > w.replay.Seq { // there is more to read
 		return err == nil, err
 	}
-	held := head.Lease.Held(w.e.clock.Now())
+	held := head.Lease.Held(w.e.clock.Now()) && !gone(head.Lease.Owner)
 	if head.State != journal.Waiting || held {
 		return held, nil
 	}
