@@ -72,6 +72,8 @@ func (t *tree) checkCommand(line string) string {
 		return t.checkMake(words[1:])
 	case "export", "unset", "git", "cd", ".ci/run":
 		return ""
+	case "remotedesk": // its own test types every line of its document
+		return ""
 	}
 	return "nothing checks the command " + words[0]
 }

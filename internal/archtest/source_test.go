@@ -227,14 +227,14 @@ func testingInProduct(t *tree) []string {
 	return found
 }
 
-// processEnvironment: only the command line reads the environment, arguments
-// and standard streams of the process; a library is told what it needs. The
-// package that starts programs looks up the few variables that they get, and
-// packages for tests may be processes of their own.
+// processEnvironment: only the command line and the programs in folders cmd read
+// the environment, arguments and standard streams of the process; a library is
+// told what it needs. The package that starts programs looks up the few
+// variables that they get, and packages for tests may be processes of their own.
 func processEnvironment(t *tree) []string {
 	var found []string
 	for _, s := range t.sources {
-		if s.test || isTestSupport(s.dir) || within(s.dir, "cmd") || s.dir == "internal/cli" {
+		if s.test || isTestSupport(s.dir) || slices.Contains(strings.Split(s.dir, "/"), "cmd") || s.dir == "internal/cli" {
 			continue
 		}
 		names := []string{"Getenv", "LookupEnv", "Environ", "Setenv", "Args", "Stdin", "Stdout", "Stderr", "Exit"}
