@@ -15,6 +15,8 @@ type deskFlags struct {
 	db   string
 	user string
 	lang string
+	// conflict is what CONFLICT means to this command, in Chinese.
+	conflict told
 }
 
 func (a *app) deskCommand() *cobra.Command {

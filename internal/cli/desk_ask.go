@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -45,10 +44,11 @@ func (a *app) deskAskCommand(common *deskFlags) *cobra.Command {
 			"same whatever it is asked; with --mode live it is the one of OPENAI_* or ANTHROPIC_*, or of the configuration -c.\n" +
 			"What became of the question is read from what is stored: status is answered, draft_prepared or\n" +
 			"draft_already_submitted (exit code 0), or says what went wrong (exit code 1).",
-		Args: exactly(1, "one QUESTION", "put the question in quotes"),
+		Args: a.oneQuestion(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.session == "" {
-				return usage("--session is missing", "name what the drafts belong to: the same content in the same session is the same draft")
+				return a.deskUsage(common, told{"--session is missing", "name what the drafts belong to: the same content in the same session is the same draft"},
+					told{"缺少 --session", "请写明草稿属于哪个会话：同一会话里同样的内容是同一份草稿"})
 			}
 			flags.chosenScenario, flags.fixedTime = cmd.Flags().Changed("scenario"), cmd.Flags().Changed("timeout")
 			return a.desk(cmd.Context(), common, func(ctx context.Context, db *sqlite.DB, who desk.Identity) error {
@@ -70,7 +70,8 @@ func (a *app) deskAskCommand(common *deskFlags) *cobra.Command {
 }
 
 func (a *app) deskAsk(ctx context.Context, flags *askFlags, db *sqlite.DB, who desk.Identity, question string) error {
-	if err := flags.check(); err != nil {
+	flags.conflict = conflictSession()
+	if err := a.checkAsk(flags); err != nil {
 		return err
 	}
 	question, err := a.readText(question, "the question", "ask something shorter")
@@ -139,17 +140,10 @@ func (a *app) deskRun(ctx context.Context, flags *askFlags, rt *holdfast.Runtime
 	return nil
 }
 
-// check reads the limits: what is wrong with them is CONFIGURATION.
-func (f *askFlags) check() error {
-	switch {
-	case f.mode != modeScript && f.mode != modeLive:
-		return wrongFlag("--mode is script or live", "leave it out for script")
-	case f.mode == modeLive && f.chosenScenario:
-		return wrongFlag("--scenario belongs to --mode script: a live model plays no script", "leave one of the two out")
-	case f.mode == modeScript && !slices.Contains(desk.Scenarios(), f.scenario):
-		return wrongFlag("--scenario is explain or draft", "leave it out for explain")
-	case f.mode == modeScript && f.config != "":
-		return wrongFlag("-c names the model of --mode live", "leave it out, or write --mode live")
+// checkAsk reads the limits: what is wrong with them is CONFIGURATION.
+func (a *app) checkAsk(f *askFlags) error {
+	if err := a.checkMode(f); err != nil {
+		return err
 	}
 	f.limits = desk.Limits()
 	for _, n := range []struct {
@@ -158,7 +152,7 @@ func (f *askFlags) check() error {
 	}{{"--max-steps", f.steps, &f.limits.Turns}, {"--max-tool-calls", f.calls, &f.limits.Calls}} {
 		v, err := strconv.Atoi(n.text)
 		if err != nil || v < 1 || v > 1_000_000 {
-			return wrongFlag(fmt.Sprintf("%s must be a whole number from 1 to 1000000, not %.40q", n.name, n.text), "leave it out for the default")
+			return a.outOfRange(f.deskFlags, n.name, n.text, "a whole number from 1 to 1000000", " 1 到 1000000 的整数")
 		}
 		*n.into = v
 	}
@@ -168,9 +162,24 @@ func (f *askFlags) check() error {
 	}{{"--deadline", f.deadline, &f.limits.Deadline}, {"--timeout", f.timeout, &f.requestTimeout}} {
 		v, ok := seconds(d.text)
 		if !ok || v <= 0 || v > 24*time.Hour {
-			return wrongFlag(fmt.Sprintf("%s must be a time above 0 and at most 24h, such as 30s, not %.40q", d.name, d.text), "leave it out for the default")
+			return a.outOfRange(f.deskFlags, d.name, d.text, "a time above 0 and at most 24h, such as 30s", "大于 0、不超过 24h 的时间，例如 30s")
 		}
 		*d.into = v
+	}
+	return nil
+}
+
+func (a *app) checkMode(f *askFlags) error {
+	switch {
+	case f.mode != modeScript && f.mode != modeLive:
+		return a.wrongFlag(f.deskFlags, told{"--mode is script or live", "leave it out for script"}, told{"--mode 只能是 script 或 live", "不写就是 script"})
+	case f.mode == modeLive && f.chosenScenario:
+		return a.wrongFlag(f.deskFlags, told{"--scenario belongs to --mode script: a live model plays no script", "leave one of the two out"},
+			told{"--scenario 只用于 --mode script：真实模型不演脚本", "两者去掉一个"})
+	case f.mode == modeScript && !slices.Contains(desk.Scenarios(), f.scenario):
+		return a.wrongFlag(f.deskFlags, told{"--scenario is explain or draft", "leave it out for explain"}, told{"--scenario 只能是 explain 或 draft", "不写就是 explain"})
+	case f.mode == modeScript && f.config != "":
+		return a.wrongFlag(f.deskFlags, told{"-c names the model of --mode live", "leave it out, or write --mode live"}, told{"-c 指定的是 --mode live 的模型", "去掉它，或者写 --mode live"})
 	}
 	return nil
 }
@@ -182,10 +191,6 @@ func seconds(text string) (time.Duration, bool) {
 	}
 	d, err := time.ParseDuration(text + "s")
 	return d, err == nil
-}
-
-func wrongFlag(message, hint string) error {
-	return &kernel.Error{Code: kernel.CodeConfiguration, Message: message, Hint: hint}
 }
 
 // deskChoose says what answers: a script, or the model that the environment or

@@ -36,8 +36,6 @@ func newDeskDraft(d *desk.Draft) deskDraft {
 	}
 }
 
-const listsDrafts = "holdfast desk drafts lists them"
-
 func (a *app) deskDraftsCommand(flags *deskFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "drafts",
@@ -63,7 +61,7 @@ func (a *app) deskShowDraftCommand(flags *deskFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show-draft ID",
 		Short: "Show a draft, with the hash that a confirmation is bound to",
-		Args:  exactly(1, "one ID", listsDrafts),
+		Args:  a.oneID(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.desk(cmd.Context(), flags, func(ctx context.Context, db *sqlite.DB, who desk.Identity) error {
 				d, err := db.Draft(ctx, who, args[0])
@@ -81,14 +79,16 @@ func (a *app) deskEditDraftCommand(flags *deskFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit-draft ID",
 		Short: "Change a draft; it then has to be confirmed anew, and has an hour for that",
-		Args:  exactly(1, "one ID", listsDrafts),
+		Args:  a.oneID(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"subject", "body"} {
 				if !cmd.Flags().Changed(name) {
-					return usage("--"+name+" is missing", "give the whole draft: --subject and --body; holdfast desk show-draft shows what it says now")
+					return a.deskUsage(flags, told{"--" + name + " is missing", "give the whole draft: --subject and --body; holdfast desk show-draft shows what it says now"},
+						told{"缺少 --" + name, "请给出整份草稿：--subject 和 --body；holdfast desk show-draft 显示现在的内容"})
 				}
 			}
 			return a.desk(cmd.Context(), flags, func(ctx context.Context, db *sqlite.DB, who desk.Identity) error {
+				flags.conflict = conflictSubmitted()
 				d, err := db.Edit(ctx, who, args[0], subject, body)
 				if err != nil {
 					return err
@@ -110,7 +110,7 @@ func (a *app) deskApproveCommand(flags *deskFlags) *cobra.Command {
 		Long: "Approve shows the exact draft on standard error and reads one line from standard input: `yes` confirms, anything\n" +
 			"else and the end of the input cancel, which is exit code 0. With --hash nothing is asked: the draft is confirmed if it\n" +
 			"still has that hash.",
-		Args: exactly(1, "one ID", listsDrafts),
+		Args: a.oneID(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asks := !cmd.Flags().Changed("hash")
 			return a.desk(cmd.Context(), flags, func(ctx context.Context, db *sqlite.DB, who desk.Identity) error {

@@ -164,6 +164,30 @@ func TestKilledAskThatCannotGoOnEnds(t *testing.T) {
 	}
 }
 
+// A conversation has one question at a time: another process's is not taken for
+// left, and not disturbed.
+func TestSessionInUse(t *testing.T) {
+	dir, server := liveDesk(t)
+	goOn := make(chan struct{})
+	steps := deskAnswers()
+	steps[1].Stall = goOn
+	server.Play(steps...)
+	first := askLive(t, dir)
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-server.Arrived(1)
+	second, err := askLive(t, dir).CombinedOutput()
+	if err == nil || !strings.Contains(string(second), `"code":"CONFLICT"`) {
+		t.Errorf("%v: %s", err, second)
+	}
+	close(goOn)
+	if err := first.Wait(); err != nil {
+		t.Error(err)
+	}
+	wantOneDraft(t, dir)
+}
+
 // An operator goes on with everybody's questions by the command of every journal.
 func TestWorkGoesOnWithTheDesk(t *testing.T) {
 	dir, server := liveDesk(t)
@@ -195,5 +219,12 @@ func TestManyProcessesAsk(t *testing.T) {
 	wg.Wait()
 	if drafts := deskOutput[[]deskDraft](t, dir, "drafts"); len(drafts) != many {
 		t.Errorf("%d drafts", len(drafts))
+	}
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

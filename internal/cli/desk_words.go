@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"errors"
+	"fmt"
 	"strings"
 
-	"github.com/holdfast-run/holdfast/desk"
+	"github.com/spf13/cobra"
+
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
@@ -61,40 +62,61 @@ func (a *app) chinese(flags *deskFlags) bool {
 	return false
 }
 
-// inLanguage carries a command of the desk out; its error is told in the
-// person's language.
-func (a *app) inLanguage(flags *deskFlags, do func() error) error {
-	if flags.lang != "" && flags.lang != "en" && flags.lang != "zh" {
-		return usage("--lang is en or zh", "leave it out for that of the environment")
-	}
-	err := do()
-	e, ok := errors.AsType[*kernel.Error](err)
-	if !ok || !a.chinese(flags) {
-		return err
-	}
-	told := *e
-	if e.Code == kernel.CodeInvalidArgument {
-		told.Message = "参数不合要求：" + e.Message
-	} else if zh, ok := deskErrors()[e.Code]; ok {
-		told.Message, told.Hint = zh.message, zh.hint
-	}
-	told.Err = err
-	return &told
-}
-
+// told is an error in one language.
 type told struct{ message, hint string }
 
-// deskErrors are what the codes mean to people at the desk. What is not here, such as
-// a fault of the configuration, is told in English, exactly.
-func deskErrors() map[kernel.Code]told {
-	return map[kernel.Code]told{
-		desk.CodeUnknownUser:       {"没有这个试用身份", "用 --user 指定其中一个：alice、bob、mallory"},
-		desk.CodeStaleConfirmation: {"草稿的内容与所确认的不一致", "请重新查看：holdfast desk show-draft ID"},
-		desk.CodeDraftExpired:      {"草稿已过期", "请重新准备或编辑草稿，然后再次确认"},
-		desk.CodeNotInitialized:    {"这个文件里还没有工单台", "请先运行：holdfast desk --db FILE init"},
-		kernel.CodeNotFound:        {"没有这条记录，或者它不属于您", "请核对编号；别人的记录与不存在的记录看起来一样"},
-		kernel.CodeConflict:        {"草稿已提交，不能再修改", "请另外准备一份草稿"},
-		kernel.CodeLocalStorage:    {"无法读写工单台的文件", "请检查路径、磁盘和权限"},
-		kernel.CodeCancelled:       {"已中断", "重试之前请先查看：holdfast desk drafts"},
+// spoken is an error that was told in the person's language where it arose.
+type spoken struct{ error }
+
+// Unwrap returns the error itself.
+func (s spoken) Unwrap() error { return s.error }
+
+func (a *app) inTheirs(flags *deskFlags, en, zh told) told {
+	if a.chinese(flags) {
+		return zh
 	}
+	return en
+}
+
+// wrongFlag is a CONFIGURATION, in the person's language.
+func (a *app) wrongFlag(flags *deskFlags, en, zh told) error {
+	t := a.inTheirs(flags, en, zh)
+	return spoken{&kernel.Error{Code: kernel.CodeConfiguration, Message: t.message, Hint: t.hint}}
+}
+
+// deskUsage is a command line that cannot be understood, in the person's
+// language.
+func (a *app) deskUsage(flags *deskFlags, en, zh told) error {
+	t := a.inTheirs(flags, en, zh)
+	return usage(t.message, t.hint)
+}
+
+// oneID wants one argument, the ID of a draft.
+func (a *app) oneID(flags *deskFlags) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		name := commandName(cmd)
+		return a.deskUsage(flags, told{name + " takes exactly one ID", "holdfast desk drafts lists them"},
+			told{name + " 只接受一个 ID", "编号见 holdfast desk drafts"})
+	}
+}
+
+// oneQuestion wants one argument, a question.
+func (a *app) oneQuestion(flags *deskFlags) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		name := commandName(cmd)
+		return a.deskUsage(flags, told{name + " takes exactly one QUESTION", "put the question in quotes"},
+			told{name + " 只接受一个问题", "请把问题放在引号里"})
+	}
+}
+
+// outOfRange is a limit that cannot be used.
+func (a *app) outOfRange(flags *deskFlags, name, text, en, zh string) error {
+	return a.wrongFlag(flags, told{fmt.Sprintf("%s must be %s, not %.40q", name, en, text), "leave it out for the default"},
+		told{fmt.Sprintf("%s 必须是%s，不能是 %.40q", name, zh, text), "不写就用默认值"})
 }

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// inLanguage carries a command of the desk out; its error is told in the
+// person's language.
+func (a *app) inLanguage(flags *deskFlags, do func() error) error {
+	if flags.lang != "" && flags.lang != "en" && flags.lang != "zh" {
+		return a.deskUsage(flags, told{"--lang is en or zh", "leave it out for that of the environment"}, told{})
+	}
+	err := do()
+	e, ok := errors.AsType[*kernel.Error](err)
+	if _, done := errors.AsType[spoken](err); done || !ok || !a.chinese(flags) {
+		return err
+	}
+	zh := inChinese(e, flags.conflict)
+	return &kernel.Error{Code: e.Code, Message: zh.message, Hint: zh.hint, Err: err}
+}
+
+// inChinese tells an error in Chinese. What only those who configure the desk
+// can mend keeps the exact English words behind the Chinese ones.
+func inChinese(e *kernel.Error, conflict told) told {
+	if text, ok := errors.AsType[*desk.TextError](e); ok {
+		return told{wrongText(text), ""}
+	}
+	if e.Code == kernel.CodeConflict && conflict != (told{}) {
+		return conflict
+	}
+	if zh, ok := deskErrors()[e.Code]; ok {
+		return zh
+	}
+	return told{aboutErrors(e.Code) + "：" + e.Message, e.Hint}
+}
+
+// deskErrors are what the codes mean to people at the desk.
+func deskErrors() map[kernel.Code]told {
+	return map[kernel.Code]told{
+		desk.CodeUnknownUser:       {"没有这个试用身份", "用 --user 指定其中一个：alice、bob、mallory"},
+		desk.CodeStaleConfirmation: {"草稿的内容与所确认的不一致", "请重新查看：holdfast desk show-draft ID"},
+		desk.CodeDraftExpired:      {"草稿已过期", "请重新准备或编辑草稿，然后再次确认"},
+		desk.CodeNotInitialized:    {"这个文件里还没有工单台", "请先运行：holdfast desk --db FILE init"},
+		kernel.CodeNotFound:        {"没有这条记录，或者它不属于您", "请核对编号；别人的记录与不存在的记录看起来一样"},
+		kernel.CodeLocalStorage:    {"无法读写工单台的文件", "请检查路径、磁盘和权限"},
+		kernel.CodeCancelled:       {"已中断", "重试之前请先查看：holdfast desk drafts"},
+		kernel.CodeVersion:         {"这个文件由更新版本的程序写成", "请用那个版本的程序打开"},
+		kernel.CodeLeaseLost:       {"这个问题已由另一个进程接手", "稍后请查看：holdfast desk drafts"},
+		kernel.CodeInternal:        {"程序内部出错", "请查看：holdfast desk drafts，并向维护者报告"},
+	}
+}
+
+// aboutErrors says in general what a code is about.
+func aboutErrors(code kernel.Code) string {
+	switch code {
+	case kernel.CodeInvalidArgument:
+		return "参数不合要求"
+	case kernel.CodeConfiguration:
+		return "配置有误"
+	case kernel.CodeConflict:
+		return "与已有的内容冲突"
+	}
+	return "出错"
+}
+
+// The conflicts that people at the desk can meet.
+func conflictSubmitted() told {
+	return told{"草稿已提交，不能再修改", "请另外准备一份草稿"}
+}
+
+func conflictSession() told {
+	return told{"这个会话里还有一个问题没有结束", "请稍后再试，或者换一个 --session"}
+}
+
+// wrongText says what is wrong with a text.
+func wrongText(e *desk.TextError) string {
+	name, ok := map[string]string{
+		"the subject": "标题", "the body": "正文", "the session": "会话名", "the question": "问题", "the query": "查询词",
+		"the draft's id": "草稿编号", "the ticket's id": "工单编号", "the policy's id": "制度编号",
+		"the version": "版本", "the title": "标题",
+	}[e.Name]
+	if !ok {
+		name = e.Name
+	}
+	switch e.Fault {
+	case desk.TextEmpty:
+		return name + "不能为空"
+	case desk.TextTooLong:
+		return fmt.Sprintf("%s有 %d 个字，最多 %d 个", name, e.Has, e.Most)
+	case desk.TextInvalid:
+		return name + "不是有效的 UTF-8"
+	case desk.TextControls:
+	}
+	return name + "含有控制字符"
+}
