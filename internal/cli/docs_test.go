@@ -36,7 +36,7 @@ func TestDocumentedCommandLine(t *testing.T) {
 	for _, v := range []any{report{}, tokens{}, record{}, trace{}, event{}, message{}, kernel.Call{}, head{}, waits{}, check{}, build{},
 		approval{}, approvers{}, vote{}, effect{}, resolution{}, delivered{}, sessionLine{}, session{}, removed{}, waiting{}, archived{}, left{}, worked{}, verified{}, flaw{}, checkedFile{}, remembered{}, skillRow{}, skillDetail{}, skillFile{},
 		explained{}, ruleLook{}, tested{}, policyMiss{}, rechecked{}, policyDifference{}, suggested{}, pastMatch{},
-		deskReport{}, deskEntry{}, deskTaken{}, deskTicket{}, deskDraft{}} {
+		deskReport{}, deskEntry{}, deskTaken{}, deskTicket{}, deskDraft{}, deskImport{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 				known[name] = true
