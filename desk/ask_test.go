@@ -24,7 +24,8 @@ import (
 // office is a desk with its fixtures, and a runtime to ask it in.
 type office struct {
 	*sqlite.DB
-	rt *holdfast.Runtime
+	rt  *holdfast.Runtime
+	dir string
 }
 
 func open(t testing.TB) *office {
@@ -38,15 +39,16 @@ func open(t testing.TB) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o := &office{db, rt, dir}
 	t.Cleanup(func() {
-		if err := rt.Close(); err != nil {
+		if err := o.rt.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := db.Close(); err != nil {
+		if err := o.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &office{db, rt}
+	return o
 }
 
 func person(t testing.TB, user string) desk.Identity {
