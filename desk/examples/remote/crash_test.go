@@ -32,7 +32,7 @@ func TestKilled(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, c.promise)
 			g := w.hold(c.fault)
-			kill := part{Dir: w.dir, URL: w.url, Draft: w.draft.ID, Hash: w.draft.Hash, Promise: c.promise}.start(t)
+			_, kill := part{Dir: w.dir, URL: w.url, Draft: w.draft.ID, Hash: w.draft.Hash, Promise: c.promise}.start(t)
 			<-g.reached
 			kill()
 			w.want(t, w.submit(t, w.open(t)), c.state, c.before, c.posts)
@@ -44,17 +44,41 @@ func TestKilled(t *testing.T) {
 }
 
 // Row 106: the process is killed after the desk has confirmed and before
-// anything was begun: confirming again begins it.
+// anything was begun. It is seen, and begun by a sweep, or by confirming again.
 func TestKilledBeforeTheRun(t *testing.T) {
-	w := newWorld(t, remote.PromiseLookup)
-	if _, err := w.db.Confirm(t.Context(), w.alice, w.draft.ID, w.draft.Hash); err != nil {
-		t.Fatal(err)
+	t.Parallel()
+	for name, again := range map[string]func(*testing.T, *world, *remote.Desk) remote.Submission{
+		"confirmed again": func(t *testing.T, w *world, d *remote.Desk) remote.Submission {
+			t.Helper()
+			return w.submit(t, d)
+		},
+		"swept": func(t *testing.T, w *world, d *remote.Desk) remote.Submission {
+			t.Helper()
+			all, err := d.Sweep(t.Context(), w.alice)
+			if err != nil || len(all) != 1 {
+				t.Fatalf("swept %+v, %v", all, err)
+			}
+			if none, err := d.Sweep(t.Context(), w.alice); err != nil || len(none) != 0 {
+				t.Errorf("swept twice: %+v, %v", none, err)
+			}
+			return all[0]
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, remote.PromiseLookup)
+			said, kill := part{Dir: w.dir, URL: w.url, Draft: w.draft.ID, Hash: w.draft.Hash, Promise: w.promise, Stuck: true}.start(t)
+			if line, err := said.ReadString('\n'); err != nil {
+				t.Fatalf("the process says %q: %v", line, err)
+			}
+			kill()
+			d := w.open(t)
+			s, err := d.Status(t.Context(), w.alice, w.draft.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.want(t, s, remote.NotSent, 0, 0)
+			w.want(t, again(t, w, d), remote.Submitted, 1, 1)
+		})
 	}
-	d := w.open(t)
-	s, err := d.Status(t.Context(), w.alice, w.draft.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.want(t, s, remote.NotSent, 0, 0)
-	w.want(t, w.submit(t, d), remote.Submitted, 1, 1)
 }

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
@@ -26,8 +27,14 @@ type world struct {
 
 func newWorld(t *testing.T, p remote.Promise) *world {
 	t.Helper()
+	return newWorldBehind(t, p, func(service http.Handler) http.Handler { return service })
+}
+
+// newWorldBehind is newWorld with something in front of the service.
+func newWorldBehind(t *testing.T, p remote.Promise, front func(http.Handler) http.Handler) *world {
+	t.Helper()
 	w := &world{Service: &service.Service{Plain: p == remote.PromiseNothing}, dir: t.TempDir(), promise: p}
-	w.server = httptest.NewServer(w)
+	w.server = httptest.NewServer(front(w))
 	t.Cleanup(w.server.Close)
 	w.url = w.server.URL
 	var err error

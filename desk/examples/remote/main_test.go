@@ -1,10 +1,12 @@
 package remote_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +23,22 @@ import (
 type part struct {
 	Dir, URL, Draft, Hash string
 	Promise               remote.Promise
+	Stuck                 bool // once it has confirmed, before it submits
+}
+
+// stuck keeps drafts, and does not return from a confirmation: it says on w that
+// it is done.
+type stuck struct {
+	desk.DraftService
+	w io.Writer
+}
+
+func (s stuck) Confirm(ctx context.Context, who desk.Identity, id, hash string) (desk.Confirmed, error) {
+	if _, err := s.DraftService.Confirm(ctx, who, id, hash); err != nil {
+		return desk.Confirmed{}, err
+	}
+	fmt.Fprintln(s.w, "confirmed")
+	select {}
 }
 
 const partVariable = "HOLDFAST_REMOTE_PART"
@@ -48,7 +66,11 @@ func (p part) play(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	d, err := remote.Open(ctx, remote.Config{Drafts: db, Runs: filepath.Join(p.Dir, "runs.db"), Service: p.URL, Promise: p.Promise})
+	var drafts desk.DraftService = db
+	if p.Stuck {
+		drafts = stuck{db, os.Stdout}
+	}
+	d, err := remote.Open(ctx, remote.Config{Drafts: drafts, Runs: filepath.Join(p.Dir, "runs.db"), Service: p.URL, Promise: p.Promise})
 	if err != nil {
 		return err
 	}
@@ -59,8 +81,9 @@ func (p part) play(ctx context.Context) error {
 	return errors.Join(err, d.Close())
 }
 
-// start starts the process, which is ended with the test at the latest.
-func (p part) start(t *testing.T) (kill func()) {
+// start starts the process, which is ended with the test at the latest. What it
+// says is on out.
+func (p part) start(t *testing.T) (out *bufio.Reader, kill func()) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -73,10 +96,14 @@ func (p part) start(t *testing.T) (kill func()) {
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), partVariable+"="+string(text))
 	cmd.Stderr = os.Stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return func() {
+	return bufio.NewReader(pipe), func() {
 		_ = cmd.Process.Kill() // SIGKILL
 		_ = cmd.Wait()
 	}

@@ -104,6 +104,28 @@ func (d *Desk) begin(ctx context.Context, who desk.Identity, run string, o Order
 	return err
 }
 
+// Sweep submits what a person has confirmed and nobody has begun to submit, since
+// the process ended between the two, and returns how that stands.
+func (d *Desk) Sweep(ctx context.Context, who desk.Identity) ([]Submission, error) {
+	drafts, err := d.config.Drafts.Drafts(ctx, who)
+	all := []Submission{}
+	for i := range drafts {
+		c := &drafts[i]
+		if err != nil || c.Ticket == "" {
+			continue
+		}
+		var run string
+		if run, _, err = d.latest(ctx, c.Ticket); err != nil || run != "" {
+			continue
+		}
+		var s Submission
+		if s, err = d.send(ctx, who, Order{Ticket: c.Ticket, Subject: c.Subject, Body: c.Body}); err == nil {
+			all = append(all, s)
+		}
+	}
+	return all, err
+}
+
 // submissions begins the id of each run of a submission.
 const submissions = "submit-"
 

@@ -82,9 +82,15 @@ func deskCommands() []command {
 			},
 		},
 		{
-			name: "work", about: "go on with submissions whose process is gone, or whose outcome was found out", flags: flags.bind,
-			run: func(ctx context.Context, _ []string, _ io.Writer) error {
-				return flags.open(ctx, func(r *remote.Desk, _ desk.Identity) error { return r.Work(ctx) })
+			name: "work", about: "go on with submissions whose process is gone or whose outcome was found out, and begin those that the person confirmed and nobody began", flags: flags.bind,
+			run: func(ctx context.Context, _ []string, out io.Writer) error {
+				return flags.open(ctx, func(r *remote.Desk, who desk.Identity) error {
+					if err := r.Work(ctx); err != nil {
+						return err
+					}
+					begun, err := r.Sweep(ctx, who)
+					return errors.Join(show(out, begun), err)
+				})
 			},
 		},
 	}
