@@ -28,14 +28,14 @@ func TestTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	type property struct {
-		MaxLength int `json:"maxLength"`
+		MaxLength int `json:"maxLength"` //nolint:tagliatelle // as JSON Schema spells it
 	}
 	got := map[string]map[string]int{}
 	for _, spec := range set.Specs() {
 		var schema struct {
 			Properties map[string]property `json:"properties"`
 			Required   []string            `json:"required"`
-			Additional *bool               `json:"additionalProperties"`
+			Additional *bool               `json:"additionalProperties"` //nolint:tagliatelle // as JSON Schema spells it
 		}
 		if err := json.Unmarshal(spec.Schema, &schema); err != nil {
 			t.Fatal(err)

@@ -152,14 +152,14 @@ func (a *app) confirmDraft(ctx context.Context, flags *deskFlags, db *sqlite.DB,
 
 // confirms shows a draft and reads the person's answer.
 func (a *app) confirms(ctx context.Context, flags *deskFlags, d *desk.Draft) (bool, error) {
+	ctx, stop := untilInterrupted(ctx, func() {}) // before anybody can have seen the question
+	defer stop()
 	_, err := fmt.Fprintf(a.stderr, "%s %s, %d\n%s: %s\n\n%s\n\n%s: %s\n%s ",
 		a.deskSay(flags, wordDraft), safeLine(d.ID), d.Revision, a.deskSay(flags, wordSubject), safeLine(d.Subject), safeLines(d.Body),
 		a.deskSay(flags, wordExpires), d.Expires.Local().Format(time.RFC3339), a.deskSay(flags, askConfirm))
 	if err != nil {
 		return false, &kernel.Error{Code: kernel.CodeInternal, Message: "the draft cannot be shown: standard error cannot be written to", Hint: "nothing was confirmed", Err: err}
 	}
-	ctx, stop := untilInterrupted(ctx, func() {})
-	defer stop()
 	type read struct {
 		line string
 		err  error
