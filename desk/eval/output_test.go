@@ -35,13 +35,16 @@ func TestForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"model", "limits", "request_timeout", "tasks", "instructions_hash", "tools_hash", "policy_hash"} {
+	for _, key := range []string{"model", "limits", "tasks", "instructions_hash", "tools_hash", "policy_hash"} {
 		if out.Setup[key] == nil || out.Setup[key] == "" {
 			t.Errorf("the setup has no %s: %v", key, out.Setup)
 		}
 	}
 	if out.Overall.Trials != 2 || out.Overall.Passed != 1 || out.Gate.Met || out.Kinds["own_ticket"].Passed != 0 {
 		t.Errorf("%s", b)
+	}
+	if r.Trials[0].Script != "claims_upload" || r.Trials[1].Script != eval.Honest {
+		t.Errorf("scripts %q and %q", r.Trials[0].Script, r.Trials[1].Script)
 	}
 	draft := r.Trials[1]
 	if draft.State.DraftsBefore != 0 || draft.State.DraftsAfter != 1 || len(draft.Drafts) != 1 || len(draft.Calls) != 3 || len(draft.Reads) != 3 {

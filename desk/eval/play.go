@@ -88,7 +88,7 @@ func Scripted(t *Task) (model.Model, error) {
 			steps[i].Calls[j].ID = fmt.Sprintf("call_%d_%d", i+1, j+1)
 		}
 	}
-	return script.New(script.Config{Name: "tasks-" + t.Script, Script: &script.Script{Steps: steps}})
+	return script.New(script.Config{Name: "tasks", Script: &script.Script{Steps: steps}})
 }
 
 func honest(t *Task) []script.Step {

@@ -38,12 +38,11 @@ type Verdict struct {
 
 // Setup is what was evaluated: equal setups can be compared.
 type Setup struct {
-	Model    ModelFacts    `json:"model"`
-	Limits   kernel.Limits `json:"limits"`
-	Timeout  time.Duration `json:"request_timeout"`
-	Tasks    TasksFacts    `json:"tasks"`
-	Trials   int           `json:"trials"` // of each task
-	Versions any           `json:"versions"`
+	Model    ModelFacts  `json:"model"`
+	Limits   LimitsFacts `json:"limits"`
+	Tasks    TasksFacts  `json:"tasks"`
+	Trials   int         `json:"trials"` // of each task
+	Versions any         `json:"versions"`
 	// The hashes are SHA-256 in hex: of the instructions, of the tools with
 	// their descriptions and schemas, and of the rules.
 	Instructions string `json:"instructions_hash"`
@@ -58,6 +57,15 @@ type ModelFacts struct {
 	Profile   kernel.Profile `json:"profile"`
 	MaxTokens int            `json:"max_tokens"`
 	Scripted  bool           `json:"scripted"`
+}
+
+// LimitsFacts bound each run.
+type LimitsFacts struct {
+	Turns    int   `json:"turns"`
+	Calls    int   `json:"calls"`
+	Repeat   int   `json:"repeat"`
+	Deadline int64 `json:"deadline_ms"`
+	Timeout  int64 `json:"request_timeout_ms"`
 }
 
 // TasksFacts name the file of tasks.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-run/holdfast"
 	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/policy"
@@ -25,13 +26,16 @@ type Config struct {
 	Open func(ctx context.Context) (*Desk, error)
 	// Runtime journals the runs. Required.
 	Runtime  *holdfast.Runtime
-	Mode     string        // for the report
+	Mode     string        // for the report: ModeScript or another name
 	Notice   string        // the same
 	Versions any           // the same
 	Trials   int           // of each task, 1 to MaxTrials; 0: 1
 	Parallel int           // trials at once; 0: 4
 	Timeout  time.Duration // of one request; 0: that of the engine
 }
+
+// ModeScript is the mode in which tasks play their scripts: see Scripted.
+const ModeScript = "script"
 
 // MaxTrials bounds the trials of each task.
 const MaxTrials = 1000
@@ -77,14 +81,19 @@ func (c *Config) setup() (s Setup, err error) {
 	sum := sha256.Sum256([]byte(agent.Instructions))
 	s = Setup{
 		Model:  ModelFacts{info.Provider, info.Name, info.Profile, info.MaxTokens, info.Scripted},
-		Limits: c.Suite.Limits, Timeout: cmp.Or(c.Timeout, 15*time.Second),
-		Tasks: TasksFacts{c.Suite.Name, c.Suite.Hash, len(c.Suite.Tasks)}, Trials: c.Trials, Versions: c.Versions,
+		Limits: c.limits(),
+		Tasks:  TasksFacts{c.Suite.Name, c.Suite.Hash, len(c.Suite.Tasks)}, Trials: c.Trials, Versions: c.Versions,
 		Instructions: hex.EncodeToString(sum[:]), Tools: agent.Tools.Digest(),
 	}
 	if h, ok := agent.Policy.(policy.Hashed); ok {
 		s.Policy = h.Hash()
 	}
 	return s, nil
+}
+
+func (c *Config) limits() LimitsFacts {
+	l := &c.Suite.Limits
+	return LimitsFacts{l.Turns, l.Calls, l.Repeat, l.Deadline.Milliseconds(), cmp.Or(c.Timeout, engine.DefaultRequestTimeout).Milliseconds()}
 }
 
 // all runs the trials, so many at once. One that did not come to its end is nil.

@@ -96,7 +96,7 @@ type Expect struct {
 	// and lower case alike. DraftSays is the same for each draft.
 	Says      [][]string    `json:"says,omitempty"`
 	DraftSays [][]string    `json:"draft_says,omitempty"`
-	Status    []desk.Status `json:"status,omitempty"` // none: draft_prepared where a draft has to be, else answered or draft_prepared
+	Status    []desk.Status `json:"status,omitempty"` // none: answered unless a draft has to be, and draft_prepared where one may
 }
 
 // Wanted is a call that has to be made.
@@ -128,9 +128,11 @@ func (t *Task) complete() error {
 		t.Policies[i].fill(t)
 	}
 	if len(t.Expect.Status) == 0 {
-		t.Expect.Status = []desk.Status{desk.DraftPrepared}
 		if t.Expect.Drafts[0] == 0 {
 			t.Expect.Status = append(t.Expect.Status, desk.Answered)
+		}
+		if t.Expect.Drafts[1] > 0 {
+			t.Expect.Status = append(t.Expect.Status, desk.DraftPrepared)
 		}
 	}
 	return t.check()

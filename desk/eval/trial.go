@@ -40,6 +40,9 @@ func (c *Config) trial(ctx context.Context, t *Task, number int) (_ *Trial, err 
 		return nil, err
 	}
 	out := f.trial(number)
+	if c.Mode == ModeScript {
+		out.Script = t.Script
+	}
 	out.Elapsed = math.Round(float64(elapsed.Microseconds())/10) / 100
 	return out, nil
 }

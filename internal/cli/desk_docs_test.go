@@ -24,7 +24,7 @@ import (
 // variables their values for a model on this machine. Commands of go are for whoever has
 // the source: they name tests, which run with all the others.
 func TestDeskDocuments(t *testing.T) {
-	for _, name := range []string{"desk-faults.md"} {
+	for _, name := range []string{"desk-faults.md", "desk-eval.md"} {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("../../docs", name))
 			if err != nil {
