@@ -45,6 +45,16 @@ func (x *Execution) ClaimRefused(c *kernel.RunTool, r *journal.Refusal) (kernel.
 	return e, Content{Result: &result}
 }
 
+// EffectResult is what the call of an effect returned: as its tool did, or the
+// text alone where somebody gave that with a finding. false: it is not known.
+func EffectResult(e *journal.Effect) (Result, bool) {
+	var r Result
+	if len(e.Facts) > 0 && json.Unmarshal(e.Result, &r) == nil {
+		return r, true
+	}
+	return Result{Text: string(e.Result)}, len(e.Result) > 0
+}
+
 // storedResult is what a landed effect's call returned, as far as it is known.
 func storedResult(e *journal.Effect) (Result, kernel.ResultFacts) {
 	var r Result

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -189,11 +188,11 @@ func newEffect(e *journal.Effect) effect {
 // resultText is what an effect's call came to, as the model is told it: as the
 // tool returned it, or as somebody gave it with their finding. nil: not known.
 func resultText(e *journal.Effect) *string {
-	var r engine.Result
-	if len(e.Facts) > 0 && json.Unmarshal(e.Result, &r) == nil {
-		return &r.Text
+	r, known := engine.EffectResult(e)
+	if !known {
+		return nil
 	}
-	return textOf(e.Result)
+	return &r.Text
 }
 
 func textOf(b []byte) *string {

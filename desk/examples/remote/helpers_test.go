@@ -3,9 +3,9 @@ package remote_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/desk/examples/remote"
@@ -41,9 +41,12 @@ func newWorldBehind(t *testing.T, p remote.Promise, front func(http.Handler) htt
 	if w.db, err = sqlite.Create(t.Context(), filepath.Join(w.dir, "desk.db"), sqlite.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	t.Cleanup(func() { // when all desks are closed
 		if err := w.db.Close(); err != nil {
 			t.Error(err)
+		}
+		if _, err := os.Stat(w.runs()); err == nil && !t.Failed() {
+			w.holdfast(t, "runs", "verify", "--all")
 		}
 	})
 	if w.alice, err = desk.Fixture("alice"); err != nil {
@@ -109,11 +112,6 @@ func (w *world) wantTickets(t *testing.T, tickets, posts int) {
 
 // drain waits until no request is at the service any more, and closes it.
 func (w *world) drain() { w.server.Close() }
-
-// later is a clock that is ahead.
-func later(d time.Duration) func(*remote.Config) {
-	return func(c *remote.Config) { c.Now = func() time.Time { return time.Now().Add(d) } }
-}
 
 // gate is a fault that stops a request at its place until it is opened.
 type gate struct {

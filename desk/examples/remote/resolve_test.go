@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -121,7 +123,10 @@ func TestVerificationJob(t *testing.T) {
 			w := newWorld(t, remote.PromiseLookup)
 			w.Fail(service.Fault{Kind: c.fault, Times: 1})
 			w.Fail(service.Fault{Kind: service.NoLookup})
-			d := w.open(t)
+			var ahead atomic.Int64
+			d := w.open(t, func(c *remote.Config) {
+				c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+			})
 			before := 0
 			if c.fault == service.LoseResponse {
 				before = 1
@@ -132,7 +137,8 @@ func TestVerificationJob(t *testing.T) {
 			w.Fail(service.Fault{})
 			w.check(t, d, c.soon)
 			if c.soon != c.as {
-				w.check(t, w.open(t, later(time.Hour)), c.as)
+				ahead.Store(int64(time.Hour))
+				w.check(t, d, c.as)
 			}
 			s, err := d.Status(t.Context(), w.alice, w.draft.ID)
 			if err != nil {
@@ -165,4 +171,41 @@ func (w *world) check(t *testing.T, d *remote.Desk, as kernel.Finding) remote.Su
 		t.Fatal(err)
 	}
 	return s
+}
+
+// Row 106: several jobs, and a desk that is closed in the middle of a submission,
+// leave one finding and one ticket.
+func TestJobsAtOnce(t *testing.T) {
+	w := newWorld(t, remote.PromiseLookup)
+	g := w.hold(service.LoseResponse)
+	closing := w.open(t)
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		// What it comes to depends on how far the closing is.
+		_, _ = closing.Submit(t.Context(), w.alice, w.draft.ID, w.draft.Hash)
+	}()
+	<-g.reached
+	if err := closing.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-left
+	close(g.until)
+	w.want(t, w.submit(t, w.open(t)), remote.Unknown, 1, 1)
+
+	var all sync.WaitGroup
+	for range 4 {
+		d := w.open(t)
+		all.Go(func() {
+			if _, err := d.Check(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	s := w.submit(t, w.open(t))
+	w.want(t, s, remote.Submitted, 1, 1)
+	if shown := w.holdfast(t, "effects", "show", s.Effect); strings.Count(shown, "verification job: ") != 1 {
+		t.Errorf("there is not one finding:\n%s", shown)
+	}
 }

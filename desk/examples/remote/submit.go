@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -221,15 +222,12 @@ func (d *Desk) state(ctx context.Context, ticket, run string) (Submission, error
 	return s, nil
 }
 
-// remoteID is the service's id of a ticket, from its receipt.
+// remoteID is the service's id of a ticket, from its receipt. What a person wrote
+// of it need be none.
 func remoteID(e *journal.Effect) string {
-	var r engine.Result
-	text := e.Result
-	if len(e.Facts) > 0 && json.Unmarshal(e.Result, &r) == nil {
-		text = r.Data
-	}
+	r, _ := engine.EffectResult(e)
 	var receipt Receipt
-	if json.Unmarshal(text, &receipt) != nil { // what a person wrote need be no receipt
+	if json.Unmarshal([]byte(cmp.Or(string(r.Data), r.Text)), &receipt) != nil {
 		return ""
 	}
 	return receipt.Remote
