@@ -144,6 +144,16 @@ func connect(path string, o Options) (*DB, error) {
 	return d, nil
 }
 
+// Copy writes what the desk holds now to the file at path, which must be missing
+// or empty: LOCAL_STORAGE.
+func (d *DB) Copy(ctx context.Context, path string) error {
+	if err := makeFile(path); err != nil {
+		return fault(err)
+	}
+	_, err := d.db.ExecContext(ctx, `VACUUM INTO ?`, path)
+	return fault(err)
+}
+
 // Close closes the file.
 func (d *DB) Close() error { return fault(d.db.Close()) }
 

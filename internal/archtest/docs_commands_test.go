@@ -124,7 +124,7 @@ func checkHoldfast(args []string) string {
 	for _, a := range args {
 		if name, _, _ := strings.Cut(a, "="); strings.HasPrefix(a, "-") {
 			flags = append(flags, name)
-		} else if len(flags) == 0 && regexp.MustCompile(`^[a-z]+$`).MatchString(a) {
+		} else if len(flags) == 0 && regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(a) {
 			words = append(words, a)
 		}
 	}

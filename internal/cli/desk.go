@@ -23,7 +23,8 @@ func (a *app) deskCommand() *cobra.Command {
 	flags := &deskFlags{}
 	cmd := group("desk", "The ticket desk: ask about tickets, prepare drafts, confirm them", "desk init, desk ask, desk drafts and others",
 		a.deskInitCommand(flags), a.deskAskCommand(flags), a.deskTicketsCommand(flags),
-		a.deskDraftsCommand(flags), a.deskShowDraftCommand(flags), a.deskEditDraftCommand(flags), a.deskApproveCommand(flags), a.deskPoliciesCommand(flags), a.deskEvalCommand(flags),
+		a.deskDraftsCommand(flags), a.deskShowDraftCommand(flags), a.deskEditDraftCommand(flags), a.deskApproveCommand(flags), a.deskPoliciesCommand(flags),
+		a.deskEvalCommand(flags), a.deskSearchCommand(flags),
 	)
 	cmd.Long = "The desk is an application that is built on Holdfast. Its people (alice, bob, mallory) are fixtures to try it with:\n" +
 		"--user is no login, and whoever can run this program can name any of them."

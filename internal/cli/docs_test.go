@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-run/holdfast/desk/retrieval"
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
@@ -36,7 +37,7 @@ func TestDocumentedCommandLine(t *testing.T) {
 	for _, v := range []any{report{}, tokens{}, record{}, trace{}, event{}, message{}, kernel.Call{}, head{}, waits{}, check{}, build{},
 		approval{}, approvers{}, vote{}, effect{}, resolution{}, delivered{}, sessionLine{}, session{}, removed{}, waiting{}, archived{}, left{}, worked{}, verified{}, flaw{}, checkedFile{}, remembered{}, skillRow{}, skillDetail{}, skillFile{},
 		explained{}, ruleLook{}, tested{}, policyMiss{}, rechecked{}, policyDifference{}, suggested{}, pastMatch{},
-		deskReport{}, deskEntry{}, deskTaken{}, deskTicket{}, deskDraft{}, deskImport{}} {
+		deskReport{}, deskEntry{}, deskTaken{}, deskTicket{}, deskDraft{}, searchReport{}, retrieval.Figures{}, retrieval.Leak{}, deskImport{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 				known[name] = true

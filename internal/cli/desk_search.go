@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/desk/retrieval"
+	"github.com/holdfast-run/holdfast/desk/retrieval/hashed"
+	"github.com/holdfast-run/holdfast/desk/sqlite"
+	"github.com/holdfast-run/holdfast/kernel"
+)
+
+// searchFlags are the flags of `desk eval-search`.
+type searchFlags struct {
+	*deskFlags
+	questions, leg string
+	k              int
+	json           bool
+}
+
+func (a *app) deskSearchCommand(common *deskFlags) *cobra.Command {
+	flags := &searchFlags{deskFlags: common}
+	cmd := &cobra.Command{
+		Use:   "eval-search",
+		Short: "Measure how well policies are found, and that nothing is found that must not be",
+		Long: "Eval-search asks labelled questions and compares what is found with what was expected: by words (keyword), by\n" +
+			"vectors (vector) and by both (hybrid). Without --questions they are built in, with policies of companies that do not\n" +
+			"exist; with it they are asked of a copy of the desk's file, which stays as it is. The vectors are those of an embedder\n" +
+			"that counts pieces of words: it is no semantic model. A leak, a policy that the person may not see, is exit code 1.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.inLanguage(common, func() error { return a.deskSearch(cmd.Context(), flags) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.questions, "questions", "", "a `FILE` with a question in JSON on each line (default those that are built in)")
+	f.StringVar(&flags.leg, "leg", "", "keyword, vector or hybrid: the one `LEG` to measure (default all)")
+	f.IntVarP(&flags.k, "k", "k", desk.MaxFound, "how `MANY` of what is found count")
+	f.BoolVar(&flags.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) deskSearch(ctx context.Context, flags *searchFlags) error {
+	legs := desk.Legs()
+	if flags.leg != "" {
+		if !slices.Contains(legs, desk.Leg(flags.leg)) {
+			return usage("--leg is keyword, vector or hybrid", "leave it out for all three")
+		}
+		legs = []desk.Leg{desk.Leg(flags.leg)}
+	}
+	if flags.k < 1 || flags.k > desk.MaxRanked {
+		return usage(fmt.Sprintf("--k is from 1 to %d", desk.MaxRanked), "leave it out for 5")
+	}
+	questions, err := flags.read()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "holdfast-search-")
+	if err != nil {
+		return &kernel.Error{Code: kernel.CodeLocalStorage, Message: "there is no place for a copy of the desk", Hint: err.Error(), Err: err}
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	place := filepath.Join(dir, "desk.db")
+	options := sqlite.Options{Embedder: hashed.Embedder{}}
+	open := sqlite.Create // with its fixtures, and what is built in beside them
+	if flags.questions != "" {
+		open = sqlite.Open
+		if err := copyDesk(ctx, flags.db, place); err != nil {
+			return err
+		}
+	}
+	db, err := open(ctx, place, options)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if flags.questions == "" {
+		err = importCorpus(ctx, db)
+	} else {
+		_, err = db.EmbedPolicies(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return a.measure(ctx, flags, db, legs, questions)
+}
+
+// copyDesk copies a desk's file: nobody's audit gets a line of what is measured.
+func copyDesk(ctx context.Context, from, to string) error {
+	db, err := sqlite.Open(ctx, from, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.Copy(ctx, to)
+}
+
+func (f *searchFlags) read() ([]retrieval.Question, error) {
+	if f.questions == "" {
+		const name = "testdata/questions.jsonl"
+		file, err := desk.Corpus().Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		return retrieval.ReadQuestions(name, file)
+	}
+	file, err := os.Open(f.questions)
+	if err != nil {
+		return nil, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the file of questions cannot be read", Hint: err.Error()}
+	}
+	defer file.Close()
+	return retrieval.ReadQuestions(f.questions, file)
+}
+
+func importCorpus(ctx context.Context, db *sqlite.DB) error {
+	corpus := desk.Corpus()
+	names, err := fs.Glob(corpus, "testdata/policies/*.md")
+	if err != nil {
+		return err
+	}
+	tenants, policies := make([]string, len(names)), make([]desk.Policy, len(names))
+	for i, name := range names {
+		text, err := corpus.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if tenants[i], policies[i], err = retrieval.Parse(ctx, path.Base(name), strings.NewReader(string(text)), retrieval.Front{}); err != nil {
+			return err
+		}
+	}
+	_, err = db.PutPolicies(ctx, tenants, policies)
+	return err
+}
+
+func (a *app) measure(ctx context.Context, flags *searchFlags, db *sqlite.DB, legs []desk.Leg, questions []retrieval.Question) error {
+	report := searchReport{Embedder: hashed.Embedder{}.Name()}
+	leaks := 0
+	for _, leg := range legs {
+		figures, err := retrieval.Measure(ctx, db, leg, questions, flags.k)
+		if err != nil {
+			return err
+		}
+		leaks += len(figures.Leaks)
+		report.Legs = append(report.Legs, figures)
+	}
+	if flags.json {
+		if err := writeJSON(a.stdout, report); err != nil {
+			return err
+		}
+	} else {
+		report.print(a)
+	}
+	if leaks > 0 {
+		return exitError(exitFailure)
+	}
+	return nil
+}
+
+// searchReport is what `desk eval-search --json` prints. The names are an interface.
+type searchReport struct {
+	Embedder string              `json:"embedder"`
+	Legs     []retrieval.Figures `json:"legs"`
+}
+
+func (r *searchReport) print(a *app) {
+	first := r.Legs[0]
+	fmt.Fprintf(a.stdout, "%d questions, %d of them with an answer; vectors of %s\n\n", first.Questions, first.Answered, r.Embedder)
+	fmt.Fprintf(a.stdout, "%-8s  %9s  %5s  %6s  %5s\n", "leg", fmt.Sprintf("recall@%d", first.K), "MRR", "silent", "leaks")
+	for i := range r.Legs {
+		f := &r.Legs[i]
+		fmt.Fprintf(a.stdout, "%-8s  %9.3f  %5.3f  %2d/%-3d  %5d\n", f.Leg, f.Recall, f.MRR, f.Silent, f.Questions-f.Answered, len(f.Leaks))
+	}
+	for i := range r.Legs {
+		for _, l := range r.Legs[i].Leaks {
+			fmt.Fprintf(a.stdout, "\nleak: by %s, question %s finds %s in version %s", r.Legs[i].Leg, safeLine(l.Question), safeLine(l.Policy), safeLine(l.Version))
+		}
+	}
+	if slices.ContainsFunc(r.Legs, func(f retrieval.Figures) bool { return len(f.Leaks) > 0 }) {
+		fmt.Fprintln(a.stdout)
+	}
+}
