@@ -258,7 +258,7 @@ func TestChangedListsAreNotRemembered(t *testing.T) {
 	sdk.AddTool(server, &sdk.Tool{Name: "greet", Description: "greets"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return nil, nil, nil
 	})
-	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && askedFor(r, "tools/list") {
 			lists.Add(1)
