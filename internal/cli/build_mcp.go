@@ -43,6 +43,10 @@ func buildMCP(c *config.Config, ask elicitor, wait time.Duration) (*mcp.Servers,
 		if l := s.Limits; l != nil {
 			server.Limits = &mcp.Limits{Blocks: l.Blocks, Chars: l.Chars, Structured: l.Structured}
 		}
+		if o := s.OAuth; o != nil {
+			server.OAuth = &mcp.OAuth{ClientID: o.ClientID, SecretEnv: o.Secret.Name, Issuer: o.Issuer, Scopes: o.Scopes, Machine: o.Machine}
+			values[o.Secret.Name] = o.Secret.Value.Reveal()
+		}
 		servers[name] = server
 	}
 	return mcp.New(mcp.Config{

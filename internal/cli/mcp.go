@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-run/holdfast/internal/cli/config"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/tool"
 	"github.com/holdfast-run/holdfast/tool/mcp"
@@ -34,11 +36,13 @@ func (a *app) mcpListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "Start the configured servers and say how each one stands",
-		Args:  noArguments,
+		Long: "Ls starts the configured servers and says how each one stands. It exits with 1 where one is not ready, however it prints,\n" +
+			"so that a script sees at once that a run would go without its tools.",
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withServers(cmd.Context(), flags, nil, func(ctx context.Context, s *mcp.Servers) error {
 				s.Settle(ctx)
-				return a.showServers(flags, s.Summaries())
+				return a.showServers(ctx, flags, s.Summaries())
 			})
 		},
 	}
@@ -86,6 +90,11 @@ func (a *app) withServers(ctx context.Context, flags mcpFlags, ask elicitor, do 
 	if err != nil {
 		return err
 	}
+	return a.withServersOf(ctx, c, ask, do)
+}
+
+// withServersOf does that with the servers of a configuration.
+func (a *app) withServersOf(ctx context.Context, c *config.Config, ask elicitor, do func(context.Context, *mcp.Servers) error) error {
 	c.CompleteMCP(a.env)
 	servers, err := buildMCP(c, ask, 0)
 	if err != nil {
@@ -103,10 +112,24 @@ func (a *app) withServers(ctx context.Context, flags mcpFlags, ask elicitor, do 
 	return nil
 }
 
-func (a *app) showServers(flags mcpFlags, all []mcp.Summary) error {
+// showServers prints them, and fails where one is not ready.
+func (a *app) showServers(ctx context.Context, flags mcpFlags, all []mcp.Summary) error {
+	var err error
 	if flags.json {
-		return writeJSON(a.stdout, all)
+		err = writeJSON(a.stdout, all)
+	} else {
+		err = a.tableOfServers(all)
 	}
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(s mcp.Summary) bool { return s.State != mcp.Ready }) {
+		return exitError(exitFailure)
+	}
+	return nil
+}
+
+func (a *app) tableOfServers(all []mcp.Summary) error {
 	return a.table("SERVER\tSTATE\tTOOLS\tSET ASIDE\tREASON", func(d *display) {
 		for i := range all {
 			s := &all[i]

@@ -22,6 +22,10 @@ const borderSlack = 5 * time.Second
 // unconfirmed begins what a model is told of a call whose outcome is unknown.
 const unconfirmed = "the external call could not be confirmed: "
 
+// rejected is the code by which the SDK marks what its transport reports, and no
+// server.
+const rejected = -32005
+
 // errOverdue is the cause of a call that has had its time.
 var errOverdue = errors.New("the call has had its time")
 
@@ -139,7 +143,10 @@ func (s *server) within(ctx context.Context) (context.Context, func()) {
 // failed classifies what came instead of a result.
 func (r *remote) failed(ctx context.Context, l *link, err error) error {
 	s := r.server
-	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
+	if refusal, ok := errors.AsType[unauthorised](err); ok {
+		return &tool.Error{Code: tool.CodeFailed, Message: "the server " + s.name + " has refused the call: " + s.redact(refusal.Error()), Disposition: kernel.DidNotHappen, Err: err}
+	}
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && wire.Code != rejected {
 		return s.refused(wire)
 	}
 	switch {

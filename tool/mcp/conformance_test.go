@@ -4,6 +4,8 @@ package mcp_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,29 +45,99 @@ func conform() int {
 		},
 		Tokens: &memoryTokens{},
 	}
-	if err := conformTo(context.Background(), scenario, c); err != nil {
+	ctx := context.Background()
+	if err := configure(ctx, scenario, address, &c); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if err := conformTo(ctx, scenario, c); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
 }
 
+// configure adds what a person would configure for a scenario: the client that it
+// speaks of, and the authorization server that the client's secret is for.
+func configure(ctx context.Context, scenario, address string, c *mcp.Config) error {
+	server := c.Servers["suite"]
+	var known struct {
+		ID     string `json:"client_id"`
+		Secret string `json:"client_secret"`
+	}
+	if text := os.Getenv("MCP_CONFORMANCE_CONTEXT"); text != "" {
+		if err := json.Unmarshal([]byte(text), &known); err != nil {
+			return err
+		}
+	}
+	switch scenario {
+	case "auth/basic-cimd":
+		server.OAuth = &mcp.OAuth{ClientID: "https://conformance-test.local/client-metadata.json"}
+	case "auth/pre-registration", "auth/client-credentials-basic":
+		issuer, err := issuerOf(ctx, address)
+		if err != nil {
+			return err
+		}
+		server.OAuth = &mcp.OAuth{ClientID: known.ID, SecretEnv: "SECRET", Issuer: issuer, Machine: scenario != "auth/pre-registration"}
+		c.Getenv = func(string) string { return known.Secret }
+	}
+	c.Servers["suite"] = server
+	return nil
+}
+
+// issuerOf is the authorization server of a server.
+func issuerOf(ctx context.Context, address string) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.Replace(address, "/mcp", "/.well-known/oauth-protected-resource/mcp", 1), http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	var named struct {
+		Servers []string `json:"authorization_servers"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&named); err != nil || len(named.Servers) != 1 {
+		return "", fmt.Errorf("%v: %q", err, named.Servers)
+	}
+	return named.Servers[0], nil
+}
+
+var wantedScopes = regexp.MustCompile(`it wants the scopes (.+): name them`)
+
+// conformTo does what a person and a run do. Where a call says that it wants more
+// scopes, the person names them, logs in again and has the call made again.
 func conformTo(ctx context.Context, scenario string, c mcp.Config) error {
+	for range 3 {
+		wanted, err := attempt(ctx, scenario, c)
+		if wanted == "" || err != nil {
+			return err
+		}
+		server := c.Servers["suite"]
+		server.OAuth = &mcp.OAuth{Scopes: strings.Fields(wanted)}
+		c.Servers["suite"] = server
+	}
+	return errors.New("it wants more and more scopes")
+}
+
+func attempt(ctx context.Context, scenario string, c mcp.Config) (wanted string, err error) {
 	s, err := mcp.New(c)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer s.Close()
-	if strings.HasPrefix(scenario, "auth/") {
+	if o := c.Servers["suite"].OAuth; strings.HasPrefix(scenario, "auth/") && (o == nil || !o.Machine) {
 		if err := s.Login(ctx, "suite", "http://127.0.0.1:3999/callback", browse); err != nil {
-			return err
+			return "", err
 		}
 	}
 	s.Settle(ctx)
 	for _, t := range s.Tools() {
 		switch {
 		case t.State == mcp.Failed:
-			return fmt.Errorf("%s", t.Reason)
+			return "", fmt.Errorf("%s", t.Reason)
 		case t.State != mcp.Ready:
 			continue
 		}
@@ -75,13 +147,16 @@ func conformTo(ctx context.Context, scenario string, c mcp.Config) error {
 		}
 		o, err := s.Call(ctx, "suite", t.Tool, []byte(args))
 		if err != nil {
-			return err
+			return "", err
+		}
+		if m := wantedScopes.FindStringSubmatch(o.Text); o.IsError && m != nil {
+			return m[1], nil
 		}
 		if o.IsError {
-			return fmt.Errorf("%s: %s", t.Tool, o.Text)
+			return "", fmt.Errorf("%s: %s", t.Tool, o.Text)
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // browse is a browser whose person grants everything.

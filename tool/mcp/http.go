@@ -3,16 +3,14 @@
 package mcp
 
 import (
-	"context"
-	"errors"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/oauth2"
 )
 
 // checkURL refuses an endpoint that would be spoken to in clear over a network.
@@ -69,15 +67,32 @@ func (s *server) endpoint(l *link) (sdk.Transport, error) {
 	}
 	l.client = client
 	t := &sdk.StreamableClientTransport{Endpoint: s.config.URL, HTTPClient: client, MaxEventSize: 2 * maxMessage}
-	if s.source.config.Tokens == nil || headers.Get("Authorization") != "" {
+	if headers.Get("Authorization") != "" {
 		return t, nil
+	}
+	if t.OAuthHandler, err = s.authoriser(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// authoriser is what authorises requests. nil: nothing does.
+func (s *server) authoriser() (auth.OAuthHandler, error) {
+	if o := s.config.OAuth; o != nil && o.Machine {
+		credentials, err := s.credentials()
+		if err != nil {
+			return nil, err
+		}
+		return &machine{credentials: credentials}, nil
+	}
+	if s.source.config.Tokens == nil {
+		return nil, nil //nolint:nilnil // as its comment says
 	}
 	login, err := s.source.config.Tokens.Load(s.name, s.config.URL)
 	if err != nil {
 		return nil, err
 	}
-	t.OAuthHandler = s.stored(login)
-	return t, nil
+	return &keeper{server: s, login: login}, nil
 }
 
 func validHeader(name, value string) bool {
@@ -142,51 +157,3 @@ func (h *homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // CloseIdleConnections closes what is not in use.
 func (h *homeward) CloseIdleConnections() { h.base.CloseIdleConnections() }
-
-// stored is how requests are authorised with what a login has brought.
-func (s *server) stored(login *Login) *keeper {
-	k := &keeper{server: s}
-	if login == nil || login.Token == nil {
-		return k
-	}
-	k.source = &saving{server: s, login: *login, source: login.Client.TokenSource(context.Background(), login.Token)}
-	return k
-}
-
-// keeper authorises with a token that is there. It never starts a login: that is
-// for a person.
-type keeper struct {
-	server *server
-	source oauth2.TokenSource
-}
-
-// TokenSource returns the source of tokens, which may be nil.
-func (k *keeper) TokenSource(context.Context) (oauth2.TokenSource, error) { return k.source, nil }
-
-// Authorize says what a person has to do.
-func (k *keeper) Authorize(_ context.Context, _ *http.Request, response *http.Response) error {
-	_ = response.Body.Close()
-	return errors.New("it wants a login: holdfast mcp login " + k.server.name)
-}
-
-// saving keeps a token that was refreshed.
-type saving struct {
-	server *server
-	login  Login
-	source oauth2.TokenSource
-}
-
-// Token returns a valid token.
-func (s *saving) Token() (*oauth2.Token, error) {
-	token, err := s.source.Token()
-	if err != nil {
-		return nil, errors.New("its login has expired: holdfast mcp login " + s.server.name)
-	}
-	if token.AccessToken != s.login.Token.AccessToken {
-		again := s.login
-		again.Token = token
-		// A token that cannot be kept is good until this process ends.
-		_ = s.server.source.config.Tokens.Save(s.server.name, s.server.config.URL, &again)
-	}
-	return token, nil
-}

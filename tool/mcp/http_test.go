@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -214,6 +215,9 @@ type oauthServer struct {
 	mu     sync.Mutex
 	tokens []string // that were given
 	grants []string // the kinds of grants that were asked for
+	forms  []url.Values
+	secret string // that a client must prove to have; empty: none
+	wanted string // scopes that no token goes as far as; empty: none
 }
 
 func newOAuthServer(t *testing.T) *oauthServer {
@@ -240,7 +244,7 @@ func (o *oauthServer) allow(w http.ResponseWriter, r *http.Request) bool {
 		return reply(200, map[string]any{
 			"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token", "registration_endpoint": base + "/register",
 			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
-			"grant_types_supported": []string{"authorization_code", "refresh_token"}, "token_endpoint_auth_methods_supported": []string{"none"},
+			"grant_types_supported": []string{"authorization_code", "refresh_token", "client_credentials"}, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic"},
 		})
 	case "/register":
 		var asked map[string]any
@@ -248,10 +252,18 @@ func (o *oauthServer) allow(w http.ResponseWriter, r *http.Request) bool {
 		asked["client_id"] = "client-1"
 		return reply(201, asked)
 	case "/token":
+		_ = r.ParseForm()
+		if id, secret, _ := r.BasicAuth(); o.secret != "" && (id != "known" || secret != o.secret) {
+			return reply(401, map[string]any{"error": "invalid_client"})
+		}
 		return reply(200, o.grant(r))
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.wanted != "" {
+		w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+o.wanted+`"`)
+		return reply(403, map[string]any{})
+	}
 	if slices.Contains(o.tokens, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) {
 		return true
 	}
@@ -260,11 +272,14 @@ func (o *oauthServer) allow(w http.ResponseWriter, r *http.Request) bool {
 }
 
 func (o *oauthServer) grant(r *http.Request) map[string]any {
-	_ = r.ParseForm()
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.forms = append(o.forms, r.PostForm)
 	o.grants = append(o.grants, r.PostForm.Get("grant_type"))
 	token := "access-token-" + r.PostForm.Get("grant_type")
+	if n := len(o.grants); n > 2 {
+		token += strconv.Itoa(n)
+	}
 	o.tokens = append(o.tokens, token)
 	return map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": 3600, "refresh_token": "refresh-token-1"}
 }

@@ -92,6 +92,7 @@ type Server struct {
 	HeadersEnv map[string]string
 	// Insecure allows an http URL of another machine.
 	Insecure     bool
+	OAuth        *OAuth        // as which client the host logs in, of a URL; nil: one that registers itself
 	Timeout      time.Duration // of a call, at most 1 h; 0: 30 s
 	StartTimeout time.Duration // of connecting and listing, at most 1 h; 0: 10 s
 	// Effects are the classes of tools by their names at the server: read, idempotent or
@@ -357,12 +358,26 @@ func (s *Server) complete() error {
 			return plain(fmt.Sprintf("the effect class of %.80q must be read, idempotent or once", name))
 		}
 	}
-	if s.URL != "" {
-		if err := checkURL(s.URL, s.Insecure); err != nil {
-			return err
-		}
+	if err := s.completeURL(); err != nil {
+		return err
 	}
 	return s.completeLimits()
+}
+
+func (s *Server) completeURL() error {
+	switch {
+	case s.URL == "" && s.OAuth != nil:
+		return plain("logins are for servers with a url")
+	case s.URL == "":
+		return nil
+	}
+	if err := checkURL(s.URL, s.Insecure); err != nil || s.OAuth == nil {
+		return err
+	}
+	own := *s.OAuth
+	own.Scopes = slices.Clone(own.Scopes)
+	s.OAuth = &own
+	return own.check()
 }
 
 func (s *Server) completeLimits() error {

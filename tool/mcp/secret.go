@@ -31,7 +31,11 @@ const hidden = "[secret]"
 
 func secretsOf(c Server, getenv func(string) string) secrets {
 	var s secrets
-	for _, variable := range slices.Concat(slices.Collect(maps.Values(c.HeadersEnv)), slices.Collect(maps.Values(c.EnvFrom))) {
+	variables := slices.Concat(slices.Collect(maps.Values(c.HeadersEnv)), slices.Collect(maps.Values(c.EnvFrom)))
+	if c.OAuth != nil && c.OAuth.SecretEnv != "" {
+		variables = append(variables, c.OAuth.SecretEnv)
+	}
+	for _, variable := range variables {
 		value := getenv(variable)
 		s.keys = append(s.keys, forms(value)...)
 		if _, token, ok := strings.Cut(value, " "); ok { // of "Bearer TOKEN"

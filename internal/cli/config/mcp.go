@@ -19,6 +19,7 @@ type MCPServer struct {
 	URL          string
 	HeadersEnv   map[string]Variable // headers, by their names
 	Insecure     bool
+	OAuth        *MCPOAuth // nil: a client that registers itself
 	Timeout      time.Duration
 	StartTimeout time.Duration
 	Effects      map[string]kernel.EffectClass // by tool
@@ -79,6 +80,7 @@ func decodeMCPServer(v value) (MCPServer, error) {
 		"url":           into(&s.URL, mcpURL),
 		"headers_env":   func(v value) error { return namesTo(v, &s.HeadersEnv, anyName, variable) },
 		"insecure":      into(&s.Insecure, value.bool),
+		"oauth":         s.decodeOAuth,
 		"timeout":       into(&s.Timeout, duration(1, maxMCPTimeout)),
 		"start_timeout": into(&s.StartTimeout, duration(1, maxMCPTimeout)),
 		"effects": func(v value) error {
@@ -94,8 +96,8 @@ func decodeMCPServer(v value) (MCPServer, error) {
 		return s, v.fail("write command: [node, server.js] or url: https://…", "has neither a command nor a url")
 	case len(s.Command) > 0 && s.URL != "":
 		return s, v.fail("keep one of them", "has a command and a url")
-	case len(s.Command) > 0 && (len(s.HeadersEnv) > 0 || s.Insecure):
-		return s, v.fail("take headers_env and insecure out, or write a url", "headers_env and insecure are for servers with a url")
+	case len(s.Command) > 0 && (len(s.HeadersEnv) > 0 || s.Insecure || s.OAuth != nil):
+		return s, v.fail("take headers_env, insecure and oauth out, or write a url", "headers_env, insecure and oauth are for servers with a url")
 	case s.URL != "" && len(s.Env)+len(s.EnvFrom) > 0:
 		return s, v.fail("take env and env_from out, or write a command", "env and env_from are for servers with a command")
 	}
@@ -179,6 +181,9 @@ func (c *Config) CompleteMCP(env func(string) string) {
 				variables[name] = v
 			}
 		}
+		if o := s.OAuth; o != nil && o.Secret.Name != "" {
+			o.Secret.Value = NewSecret(env(o.Secret.Name))
+		}
 	}
 }
 
@@ -190,6 +195,7 @@ type storedMCP struct {
 	URL          string                        `json:"url,omitempty"`
 	HeadersEnv   map[string]string             `json:"headers_env,omitempty"`
 	Insecure     bool                          `json:"insecure,omitempty"`
+	OAuth        *storedOAuth                  `json:"oauth,omitempty"`
 	Timeout      span                          `json:"timeout,omitempty"`
 	StartTimeout span                          `json:"start_timeout,omitempty"`
 	Effects      map[string]kernel.EffectClass `json:"effects,omitempty"`
@@ -205,7 +211,7 @@ func storeMCP(servers map[string]MCPServer) map[string]storedMCP {
 	for name, s := range servers {
 		kept[name] = storedMCP{
 			Command: s.Command, Env: s.Env, EnvFrom: variableNames(s.EnvFrom), URL: s.URL, HeadersEnv: variableNames(s.HeadersEnv),
-			Insecure: s.Insecure, Timeout: span(s.Timeout), StartTimeout: span(s.StartTimeout),
+			Insecure: s.Insecure, OAuth: storeOAuth(s.OAuth), Timeout: span(s.Timeout), StartTimeout: span(s.StartTimeout),
 			Effects: s.Effects, Pin: s.Pin, Limits: s.Limits,
 		}
 	}
@@ -220,7 +226,7 @@ func restoreMCP(kept map[string]storedMCP) map[string]MCPServer {
 	for name, s := range kept {
 		servers[name] = MCPServer{
 			Command: s.Command, Env: s.Env, EnvFrom: variablesNamed(s.EnvFrom), URL: s.URL, HeadersEnv: variablesNamed(s.HeadersEnv),
-			Insecure: s.Insecure, Timeout: time.Duration(s.Timeout), StartTimeout: time.Duration(s.StartTimeout),
+			Insecure: s.Insecure, OAuth: restoreOAuth(s.OAuth), Timeout: time.Duration(s.Timeout), StartTimeout: time.Duration(s.StartTimeout),
 			Effects: s.Effects, Pin: s.Pin, Limits: s.Limits,
 		}
 	}

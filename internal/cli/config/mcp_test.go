@@ -16,7 +16,7 @@ import (
 const servers = `model: {provider: script, name: play.yaml}
 mcp:
   docs: {command: [node, server.js], env: {A: "1"}, env_from: {TOKEN: DOCS_TOKEN}, timeout: 30s, start_timeout: 10s, effects: {search: read}, limits: {blocks: 4, chars: 2000}}
-  web:  {url: "https://mcp.example.com/mcp", headers_env: {Authorization: DOCS_TOKEN}, pin: {find: abc}}
+  web:  {url: "https://mcp.example.com/mcp", headers_env: {Authorization: DOCS_TOKEN}, pin: {find: abc}, oauth: {client_id: known, client_secret_env: WEB_SECRET, issuer: "https://auth.example.com", redirect: "http://localhost:8976/back", scopes: [a, b]}}
 `
 
 func readServers(t *testing.T, text string) (*config.Config, error) {
@@ -37,13 +37,18 @@ func TestServersAreKeptWithoutSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := func(name string) string { return map[string]string{"DOCS_TOKEN": "t0p-s3cret"}[name] }
+	env := func(name string) string {
+		return map[string]string{"DOCS_TOKEN": "t0p-s3cret", "WEB_SECRET": "s3cret-too"}[name]
+	}
 	if err := c.Complete(env); err != nil {
 		t.Fatal(err)
 	}
 	docs := c.MCP["docs"]
 	if docs.EnvFrom["TOKEN"].Value.Reveal() != "t0p-s3cret" || docs.Timeout != 30*time.Second || docs.Effects["search"] != kernel.Read || docs.Limits.Chars != 2000 {
 		t.Errorf("%+v", docs)
+	}
+	if o := c.MCP["web"].OAuth; o.Secret.Value.Reveal() != "s3cret-too" || o.Redirect != "http://localhost:8976/back" || len(o.Scopes) != 2 || o.Machine {
+		t.Errorf("%+v", o)
 	}
 	b, err := c.Stored()
 	if err != nil || strings.Contains(string(b), "s3cret") {
@@ -76,6 +81,7 @@ func TestDiffOfServers(t *testing.T) {
 		{"Authorization: DOCS_TOKEN", "Authorization: WEB"}:      "mcp.web.headers_env.Authorization: DOCS_TOKEN -> WEB",
 		{"effects: {search: read}", "effects: {search: once}"}:   "mcp.docs.effects.search: read -> once",
 		{"pin: {find: abc}", "pin: {find: abc}, insecure: true"}: "mcp.web.insecure: (unset) -> true",
+		{"client_id: known", "client_id: other"}:                 "mcp.web.oauth.client_id: known -> other",
 	} {
 		now, err := readServers(t, strings.Replace(servers, change[0], change[1], 1))
 		if err != nil {
@@ -90,17 +96,22 @@ func TestDiffOfServers(t *testing.T) {
 
 func TestServersAreRefused(t *testing.T) {
 	for section, want := range map[string]string{
-		`{a__b: {command: [x]}}`:                                              "cannot be named like this",
-		`{a: {command: []}}`:                                                  "names no program",
-		`{a: {timeout: 3s}}`:                                                  "neither a command nor a url",
-		`{a: {url: "ftp://x"}}`:                                               "is not an address",
-		`{a: {url: "https://x", env: {A: "1"}}}`:                              "are for servers with a command",
-		`{a: {command: [x], headers_env: {A: B}}}`:                            "are for servers with a url",
-		`{a: {command: [x], effects: {t: reconcilable}}}`:                     "is not known here",
-		`{a: {command: [x], timeout: 2h}}`:                                    "must be from",
-		`{a: {command: [x], limits: {blocks: 0}}}`:                            "must be a whole number",
-		`{a: {command: [x], env: {"A B": "1"}}}`:                              "cannot be named like this",
-		`{a: {url: "https://x", headers_env: {Authorization: "Bearer t0k"}}}`: "cannot be the name of a variable",
+		`{a__b: {command: [x]}}`:                                            "cannot be named like this",
+		`{a: {command: []}}`:                                                "names no program",
+		`{a: {timeout: 3s}}`:                                                "neither a command nor a url",
+		`{a: {url: "ftp://x"}}`:                                             "is not an address",
+		`{a: {url: "https://x", env: {A: "1"}}}`:                            "are for servers with a command",
+		`{a: {command: [x], headers_env: {A: B}}}`:                          "are for servers with a url",
+		`{a: {command: [x], effects: {t: reconcilable}}}`:                   "is not known here",
+		`{a: {command: [x], timeout: 2h}}`:                                  "must be from",
+		`{a: {command: [x], limits: {blocks: 0}}}`:                          "must be a whole number",
+		`{a: {command: [x], env: {"A B": "1"}}}`:                            "cannot be named like this",
+		`{a: {command: [x], oauth: {client_id: c}}}`:                        "are for servers with a url",
+		`{a: {url: "https://x", oauth: {client_secret_env: "t0k en"}}}`:     "cannot be the name of a variable",
+		`{a: {url: "https://x", oauth: {redirect: "http://a.example:1/"}}}`: "is no address of this machine",
+		`{a: {url: "https://x", oauth: {grant: password}}}`:                 "is not known here",
+		`{a: {url: "https://x", oauth: {grant: client_credentials, redirect: "http://127.0.0.1:1/"}}}`: "no browser comes back",
+		`{a: {url: "https://x", headers_env: {Authorization: "Bearer t0k"}}}`:                          "cannot be the name of a variable",
 	} {
 		_, err := readServers(t, "mcp: "+section+"\n")
 		if kernel.CodeOf(err) != kernel.CodeConfiguration || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "t0k") {
