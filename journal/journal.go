@@ -160,6 +160,9 @@ type FactReader interface {
 
 // ChainReader reads what Verify checks.
 type ChainReader interface {
+	// AllNotices returns the notices of a session, those that were seen included,
+	// by number.
+	AllNotices(ctx context.Context, s SessionID) ([]Notice, error)
 	// Links returns the hashes of a run's records after the given one, in
 	// order, at most limit (0: all); NOT_FOUND.
 	Links(ctx context.Context, run string, after int64, limit int) ([]Hash, error)

@@ -26,7 +26,8 @@ type Notice struct {
 	At      time.Time
 	Text    string // 1 to MaxNotice bytes, valid UTF-8
 
-	Number int64 // within the session, from 1; filled by the journal
+	Number int64  // within the session, from 1; filled by the journal
+	SeenBy string // the run whose model has seen it, filled by the journal; empty: it waits
 }
 
 // SessionID names a session: it belongs to one tenant and user.

@@ -25,6 +25,7 @@ const (
 	FlawSummary   FlawKind = "summary"   // the run's head says what its records do not come to
 	FlawEffect    FlawKind = "effect"    // a row of the ledger does
 	FlawApproval  FlawKind = "approval"  // an approval does, or its votes
+	FlawNotice    FlawKind = "notice"    // a notice does
 )
 
 // Flaw is the first thing found wrong.
@@ -33,7 +34,7 @@ type Flaw struct {
 	Run  string // empty: it concerns the chain over all runs
 	Seq  int64  // of the record; of the seal where Seal is set; 0: neither
 	Seal bool
-	// ID is that of the effect or the approval, and Detail what is wrong with it
+	// ID is that of the effect, the approval or the notice, and Detail what is wrong with it
 	// or with the summary, as in "is gone". Otherwise both are empty.
 	ID     string
 	Detail string
@@ -71,10 +72,10 @@ type Report struct {
 const pageSize = 64
 
 // Verify checks one run (its records against their hashes, its head, its seals,
-// and the head's summary, its effects and its approvals against what the records
-// come to) and the chain over all runs; and, where head is given, that this chain
+// and the head's summary, its effects, approvals and notices against what the
+// records come to) and the chain over all runs; and, where head is given, that this chain
 // still leads through it. It holds a bounded number of records in memory, and the
-// effects and approvals of one run. Where a record is no event that this program
+// effects and approvals of one run with the notices of its session. Where a record is no event that this program
 // can take, what stands beside the records is not held to them.
 // NOT_FOUND for a run that neither a head nor a seal knows; other errors are
 // those of r.
@@ -131,6 +132,7 @@ type verifier struct {
 
 	last Seal
 	runs map[string]*sealedRun
+	read map[string]SessionID // of runs whose heads were read because a notice names them
 }
 
 // sealedRun is what the seals say of a run.

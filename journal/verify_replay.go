@@ -20,10 +20,11 @@ type replay struct {
 	effects map[string]*claimed
 	asked   map[string]*question
 	found   map[string][]kernel.EffectResolved
+	noticed map[string]*noticed
 }
 
 func newReplay(h *Head) *replay {
-	return &replay{head: h, effects: map[string]*claimed{}, asked: map[string]*question{}, found: map[string][]kernel.EffectResolved{}}
+	return &replay{head: h, effects: map[string]*claimed{}, asked: map[string]*question{}, found: map[string][]kernel.EffectResolved{}, noticed: map[string]*noticed{}}
 }
 
 func (p *replay) take(r *Record) {
@@ -36,12 +37,17 @@ func (p *replay) take(r *Record) {
 		return
 	}
 	p.note(e)
+	if n, ok := e.(kernel.Noticed); ok {
+		p.noticed[n.Notice] = &noticed{by: n.By, size: n.Size, content: r.Content}
+	}
+	attached := p.state.Attached
 	next, commands, err := kernel.Step(p.state, e)
 	if err != nil {
 		p.lost = true
 		return
 	}
 	p.state, p.at = next, r.At
+	p.seen(attached)
 	for _, c := range commands {
 		p.order(c, r)
 	}

@@ -25,7 +25,10 @@ func (w *walk) rows(ctx context.Context) error {
 	if err := w.effects(ctx); err != nil || w.v.report.Flaw != nil {
 		return err
 	}
-	return w.approvals(ctx)
+	if err := w.approvals(ctx); err != nil || w.v.report.Flaw != nil {
+		return err
+	}
+	return w.notices(ctx)
 }
 
 func (w *walk) rowFlaw(what FlawKind, id, detail string) {

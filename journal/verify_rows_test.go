@@ -21,19 +21,26 @@ type rows struct {
 	heads     []journal.Head
 	effects   []journal.Effect
 	approvals []journal.Approval
+	notices   []journal.Notice
 }
 
 func rowsOf(t *testing.T, j journal.Reader) *rows {
 	t.Helper()
 	r := &rows{Reader: j}
-	var errs [3]error
+	var errs [4]error
 	r.heads, errs[0] = j.Heads(t.Context(), journal.Query{})
 	r.effects, errs[1] = j.Effects(t.Context(), journal.EffectQuery{})
 	r.approvals, errs[2] = j.Approvals(t.Context(), journal.ApprovalQuery{})
-	if errs != [3]error{} {
+	r.notices, errs[3] = j.AllNotices(t.Context(), story4(r.heads).SessionOf())
+	if errs != [4]error{} {
 		t.Fatal(errs)
 	}
 	return r
+}
+
+// story4 is the run that has notices.
+func story4(heads []journal.Head) *journal.Head {
+	return &heads[slices.IndexFunc(heads, func(h journal.Head) bool { return h.Run == "story-4" })]
 }
 
 func (r *rows) Head(_ context.Context, run string) (journal.Head, error) {
@@ -60,6 +67,10 @@ func (r *rows) Effects(_ context.Context, q journal.EffectQuery) ([]journal.Effe
 
 func (r *rows) Approvals(_ context.Context, q journal.ApprovalQuery) ([]journal.Approval, error) {
 	return slices.DeleteFunc(slices.Clone(r.approvals), func(a journal.Approval) bool { return a.Run != q.Run }), nil
+}
+
+func (r *rows) AllNotices(_ context.Context, s journal.SessionID) ([]journal.Notice, error) {
+	return slices.DeleteFunc(slices.Clone(r.notices), func(n journal.Notice) bool { return n.Of() != s }), nil
 }
 
 // other is another value of a column.
@@ -119,6 +130,12 @@ func TestVerifyFindsAnyColumn(t *testing.T) {
 	for i := range file.approvals {
 		try(fmt.Sprint(file.approvals[i].Run, " ", file.approvals[i].Call), &file.approvals[i], journal.FlawApproval)
 	}
+	free = append(free, "Number", "At") // the events do not say when it was sent
+	for i := range file.notices {
+		if file.notices[i].ID != "waits" { // which no run has taken up
+			try("notice "+file.notices[i].ID, &file.notices[i], journal.FlawNotice)
+		}
+	}
 	if report, err := journal.VerifyAll(t.Context(), file, nil); err != nil || report.Flaw != nil {
 		t.Errorf("put back: %v, %v", report.Flaw, err)
 	}
@@ -145,6 +162,13 @@ func TestVerifyFindsAnyMissingRow(t *testing.T) {
 			bad := rowsOf(t, j)
 			bad.effects[i].Resolutions = slices.Delete(slices.Clone(e.Resolutions), k, k+1)
 			found("resolution of "+e.Run+" "+e.Call, bad, e.Run)
+		}
+	}
+	for i, n := range file.notices {
+		if n.ID != "waits" {
+			bad := rowsOf(t, j)
+			bad.notices = slices.Delete(bad.notices, i, i+1)
+			found("notice "+n.ID, bad, "story-4")
 		}
 	}
 	for i, a := range file.approvals {

@@ -111,6 +111,15 @@ func (h *handle) Notices(_ context.Context, s journal.SessionID) (waiting []jour
 	return waiting, err
 }
 
+// AllNotices reads the notices of a session, those that were seen included.
+func (h *handle) AllNotices(_ context.Context, s journal.SessionID) (all []journal.Notice, err error) {
+	err = h.through("notices", false, func() (err error) {
+		all, err = h.base.AllNotices(context.Background(), s)
+		return err
+	})
+	return all, err
+}
+
 // Decide takes a vote.
 func (h *handle) Decide(_ context.Context, v journal.Vote) (a journal.Approval, err error) {
 	err = h.through("decide", true, func() (err error) {

@@ -17,7 +17,9 @@ import (
 //	story-2  an effect in doubt that was found to have landed; cancelled while it
 //	         asks
 //	story-3  waits for the second of two people
-//	story-4  claims the key again that had no effect in story-1; stopped
+//	story-4  claims the key again that had no effect in story-1; its model saw the
+//	         notice shown, the notice late came too late for it, and waits was not
+//	         taken up; stopped
 func Story(t *testing.T, j journal.Journal) {
 	t.Helper()
 	two := kernel.Approvers{Quorum: 2, From: []string{"ben", "cleo"}}
@@ -67,9 +69,15 @@ func tell(t *testing.T, j journal.Journal, run string, p plot) {
 	t.Helper()
 	s := &teller{t: t, j: j, plot: p, head: headOf(run)}
 	s.head.Session, s.head.StartedAt = "of "+run, epoch()
+	if run == "story-4" {
+		s.notify("shown", "late", "waits")
+	}
 	s.take(kernel.RunStarted{At: s.now(), Spec: kernel.Spec{
 		MaxTokens: 100, Limits: kernel.Limits{Turns: 4, Calls: 9, Deadline: time.Hour}, Retry: kernel.DefaultRetry(), Unknown: kernel.UnknownWait,
 	}}, []byte(`{"text":"go"}`))
+	if run == "story-4" {
+		s.notice("shown")
+	}
 	for len(s.queue) > 0 {
 		c := s.queue[0]
 		s.queue = s.queue[1:]
@@ -109,6 +117,33 @@ func (s *teller) take(e kernel.Event, content []byte) {
 	s.queue = append(s.queue, commands...)
 }
 
+// notify leaves notices for the session.
+func (s *teller) notify(ids ...string) {
+	s.t.Helper()
+	for _, id := range ids {
+		n := journal.Notice{ID: id, Tenant: s.head.Tenant, User: s.head.User, Session: s.head.Session, By: "ops", At: epoch(), Text: "about " + id}
+		if _, err := s.j.Notify(s.t.Context(), n); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// attached are the notices that go with a request: those that it has from the
+// first.
+func (s *teller) attached() []string {
+	if s.state.Turn > 0 {
+		return nil
+	}
+	return s.state.Notices
+}
+
+// notice lets the run take a notice up.
+func (s *teller) notice(id string) {
+	s.t.Helper()
+	text := "about " + id
+	s.take(kernel.Noticed{At: s.now(), Notice: id, By: "ops", Size: len(text)}, []byte(`{"text":"`+text+`"}`))
+}
+
 // keep stores what a command stands for.
 func (s *teller) keep(c kernel.Command, content []byte) {
 	at := time.Unix(0, int64(s.state.Now)).UTC()
@@ -132,8 +167,12 @@ func (s *teller) carryOut(c kernel.Command) {
 	s.t.Helper()
 	switch c := c.(type) {
 	case kernel.PrepareContext:
-		s.take(kernel.ContextPrepared{At: s.now(), Cmd: c.Cmd, InputTokens: 10, Messages: 1}, nil)
+		s.take(kernel.ContextPrepared{At: s.now(), Cmd: c.Cmd, InputTokens: 10, Messages: 1, Attached: s.attached()}, nil)
 	case kernel.CallModel:
+		if seen := s.state.Attached; len(seen) > 0 && c.Turn == 1 {
+			s.notice("late") // while the model is asked
+			s.entry.Seen = seen
+		}
 		s.take(s.reply(&c), []byte(`{"role":"assistant"}`))
 	case kernel.DecideCall:
 		f := s.plot[c.Call.ID]

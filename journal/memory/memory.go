@@ -28,16 +28,10 @@ type Journal struct {
 	seals     []journal.Seal               // each whole once it is chained
 	approvals map[string]*journal.Approval // by id; replaced, never changed
 	ledger    ledger
-	notices   map[session][]notice // by number
+	notices   map[session][]journal.Notice // by number
 
 	hashing sync.Mutex // guards what is computed of the chains: see chain.go
 	chained int        // seals whose place in their chain is computed
-}
-
-// notice is a notice and whether a model has seen it.
-type notice struct {
-	journal.Notice
-	seen bool
 }
 
 type run struct {
@@ -63,7 +57,7 @@ func New() *Journal {
 		sessions:  make(map[session][]*run),
 		approvals: make(map[string]*journal.Approval),
 		ledger:    newLedger(),
-		notices:   make(map[session][]notice),
+		notices:   make(map[session][]journal.Notice),
 	}
 }
 

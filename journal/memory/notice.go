@@ -23,15 +23,15 @@ func (j *Journal) Notify(ctx context.Context, n journal.Notice) (fresh bool, err
 		if all[i].ID == n.ID {
 			return false, nil
 		}
-		if !all[i].seen {
+		if all[i].SeenBy == "" {
 			waiting++
 		}
 	}
 	if waiting >= journal.MaxNotices {
 		return false, journal.TooManyNotices(n.Session)
 	}
-	n.At, n.Number = instant(n.At), int64(len(all))+1
-	j.notices[s] = append(all, notice{Notice: n})
+	n.At, n.Number, n.SeenBy = instant(n.At), int64(len(all))+1, ""
+	j.notices[s] = append(all, n)
 	if runs := j.sessions[s]; len(runs) > 0 && runs[len(runs)-1].head.State != journal.Stopped {
 		last := runs[len(runs)-1]
 		last.note(n.Signal(last.id))
@@ -44,7 +44,7 @@ func (j *Journal) Notify(ctx context.Context, n journal.Notice) (fresh bool, err
 // does not take up.
 func (j *Journal) sendLeft(r *run, e *journal.Entry) {
 	for _, n := range j.notices[sessionOf(&e.Head)] {
-		if !n.seen && !slices.Contains(e.Noticed, n.ID) {
+		if n.SeenBy == "" && !slices.Contains(e.Noticed, n.ID) {
 			r.note(n.Signal(r.id))
 		}
 	}
@@ -56,20 +56,23 @@ func (j *Journal) markSeen(e *journal.Entry) {
 	}
 	all := j.notices[sessionOf(&e.Head)]
 	for i := range all {
-		all[i].seen = all[i].seen || slices.Contains(e.Seen, all[i].ID)
+		if all[i].SeenBy == "" && slices.Contains(e.Seen, all[i].ID) {
+			all[i].SeenBy = e.Head.Run
+		}
 	}
 }
 
 // Notices returns the notices of a session that wait. See [journal.Reader].
-func (j *Journal) Notices(ctx context.Context, s journal.SessionID) (waiting []journal.Notice, err error) {
+func (j *Journal) Notices(ctx context.Context, s journal.SessionID) ([]journal.Notice, error) {
+	all, err := j.AllNotices(ctx, s)
+	return slices.DeleteFunc(all, func(n journal.Notice) bool { return n.SeenBy != "" }), err
+}
+
+// AllNotices returns the notices of a session. See [journal.Reader].
+func (j *Journal) AllNotices(ctx context.Context, s journal.SessionID) ([]journal.Notice, error) {
 	if err := j.rlock(ctx); err != nil {
 		return nil, err
 	}
 	defer j.mu.RUnlock()
-	for _, n := range j.notices[session{s.Tenant, s.User, s.Session}] {
-		if !n.seen {
-			waiting = append(waiting, n.Notice)
-		}
-	}
-	return waiting, nil
+	return slices.Clone(j.notices[session{s.Tenant, s.User, s.Session}]), nil
 }

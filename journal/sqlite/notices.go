@@ -8,10 +8,12 @@ import (
 
 const (
 	noticeColumns  = `tenant, user, session, number, id, by, at, text`
+	noticeRow      = noticeColumns + `, coalesce(seen_by, '')`
 	selectNoticeID = `SELECT id FROM notices WHERE tenant = ? AND user = ? AND session = ? AND id = ?`
-	selectNotices  = `SELECT ` + noticeColumns + ` FROM notices INDEXED BY notices_waiting
+	selectNotices  = `SELECT ` + noticeRow + ` FROM notices INDEXED BY notices_waiting
 		WHERE tenant = ? AND user = ? AND session = ? AND seen_by IS NULL ORDER BY number`
-	insertNotice = `INSERT INTO notices (` + noticeColumns + `)
+	selectAllNotices = `SELECT ` + noticeRow + ` FROM notices WHERE tenant = ? AND user = ? AND session = ? ORDER BY number`
+	insertNotice     = `INSERT INTO notices (` + noticeColumns + `)
 		SELECT ?, ?, ?, 1 + (SELECT coalesce(max(number), 0) FROM notices WHERE tenant = ? AND user = ? AND session = ?), ?, ?, ?, ?`
 	markSeen = `UPDATE notices SET seen_by = ? WHERE tenant = ? AND user = ? AND session = ? AND id = ? AND seen_by IS NULL`
 )
@@ -91,5 +93,5 @@ func (t *tx) markSeen(e *journal.Entry) error {
 }
 
 func scanNotice(row scanner) (n journal.Notice, err error) {
-	return n, row.Scan(&n.Tenant, &n.User, &n.Session, &n.Number, &n.ID, &n.By, (*instant)(&n.At), &n.Text)
+	return n, row.Scan(&n.Tenant, &n.User, &n.Session, &n.Number, &n.ID, &n.By, (*instant)(&n.At), &n.Text, &n.SeenBy)
 }

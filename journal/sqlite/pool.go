@@ -144,12 +144,21 @@ func (p *pool) Signals(ctx context.Context, run string) ([]journal.Signal, error
 
 // Notices returns the notices of a session that wait. See
 // [journal.FactReader].
-func (p *pool) Notices(ctx context.Context, s journal.SessionID) (waiting []journal.Notice, err error) {
+func (p *pool) Notices(ctx context.Context, s journal.SessionID) ([]journal.Notice, error) {
+	return p.noticesBy(ctx, selectNotices, s)
+}
+
+// AllNotices returns the notices of a session. See [journal.ChainReader].
+func (p *pool) AllNotices(ctx context.Context, s journal.SessionID) ([]journal.Notice, error) {
+	return p.noticesBy(ctx, selectAllNotices, s)
+}
+
+func (p *pool) noticesBy(ctx context.Context, text string, s journal.SessionID) (all []journal.Notice, err error) {
 	err = p.reading(func() (err error) {
-		waiting, err = query(ctx, p, scanNotice, selectNotices, s.Tenant, s.User, s.Session)
+		all, err = query(ctx, p, scanNotice, text, s.Tenant, s.User, s.Session)
 		return err
 	})
-	return waiting, err
+	return all, err
 }
 
 // Seals returns the chain over all runs. See [journal.Reader].

@@ -59,6 +59,15 @@ func TestTamperedRows(t *testing.T) {
 		{`UPDATE approvals SET arguments = x'7b7d' WHERE run = 'story-3'`, "run story-3: approval ID is about something else"},
 		{`UPDATE approvals SET approvers = '{}' WHERE run = 'story-3'`, "run story-3: approval ID is about something else"},
 		{`UPDATE approvals SET expires = NULL WHERE run = 'story-3'`, "run story-3: approval ID is about something else"},
+		{`DELETE FROM notices WHERE id = 'shown'`, "run story-4: notice ID is gone"},
+		{`DELETE FROM notices WHERE id = 'late'`, "run story-4: notice ID is gone"},
+		{`UPDATE notices SET text = 'about.shown' WHERE id = 'shown'`, "run story-4: notice ID says something else"},
+		{`UPDATE notices SET by = 'ben' WHERE id = 'late'`, "run story-4: notice ID says something else"},
+		{`UPDATE notices SET seen_by = NULL WHERE id = 'shown'`, "run story-4: notice ID was seen, and is said to wait or to have been seen elsewhere"},
+		{`UPDATE notices SET seen_by = 'story-4' WHERE id = 'late'`, "run story-4: notice ID was not seen by the run that is said to have seen it"},
+		{`UPDATE notices SET seen_by = 'story-4' WHERE id = 'waits'`, "run story-4: notice ID was never taken up by the run that is said to have seen it"},
+		{`UPDATE notices SET seen_by = 'story-1' WHERE id = 'waits'`, "run story-4: notice ID is said to have been seen by no run of its session"},
+		{`UPDATE notices SET seen_by = 'nobody' WHERE id = 'late'`, "run story-4: notice ID is said to have been seen by no run of its session"},
 		{`UPDATE approvals SET run = 'story-1' WHERE run = 'story-3'`, "run story-1: approval ID was never asked by the run"},
 	} {
 		path := newPath(t)
