@@ -24,13 +24,16 @@ import (
 // variables their values for a model on this machine. Commands of go are for whoever has
 // the source: they name tests, which run with all the others.
 func TestDeskDocuments(t *testing.T) {
-	for _, name := range []string{"desk-faults.md", "desk-eval.md"} {
+	for _, name := range []string{"desk.md", "desk.zh.md", "desk-faults.md", "desk-eval.md"} {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("../../docs", name))
 			if err != nil {
 				t.Fatal(err)
 			}
 			typist := newTypist(t)
+			if strings.HasSuffix(name, ".zh.md") {
+				typist.env["LANG"] = "zh_CN.UTF-8"
+			}
 			for _, b := range fenced(string(text)) {
 				typist.do(b)
 			}
@@ -83,7 +86,7 @@ func newTypist(t *testing.T) *typist {
 	}
 	t.Cleanup(server.Close)
 	server.Respond(deskAnswer)
-	return &typist{t: t, dir: t.TempDir(), server: server, env: map[string]string{"OPENAI_BASE_URL": server.OpenAIURL(), "ANTHROPIC_BASE_URL": server.AnthropicURL()}}
+	return &typist{t: t, dir: t.TempDir(), server: server, env: map[string]string{"LANG": "C", "OPENAI_BASE_URL": server.OpenAIURL(), "ANTHROPIC_BASE_URL": server.AnthropicURL()}}
 }
 
 // deskAnswer answers as deskAnswers does, however often it is asked.
@@ -164,7 +167,7 @@ func (y *typist) run(command string) (output string, code int) {
 	y.t.Helper()
 	cmd := exec.CommandContext(y.t.Context(), "sh", "-c", command)
 	cmd.Dir = y.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + y.dir, "TMPDIR=" + y.dir, quickExit, "LANG=C"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + y.dir, "TMPDIR=" + y.dir, quickExit}
 	for name, value := range y.env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
