@@ -76,8 +76,10 @@ func formatOf(name string) (format, error) {
 		return format{MaxFile, readText}, nil
 	case ".html", ".htm":
 		return format{MaxFile, readHTML}, nil
+	case ".pdf":
+		return format{MaxPDF, readPDF}, nil
 	}
-	return format{}, errors.New("its name ends neither in .md, .markdown nor .txt, nor in .html or .htm")
+	return format{}, errors.New("its name ends in none of .md, .markdown, .txt, .html, .htm and .pdf")
 }
 
 // read reads a file. A parser of others that panics has met a file that cannot be
