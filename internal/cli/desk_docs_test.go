@@ -114,7 +114,7 @@ func (y *typist) do(b fence) {
 	case b.language == "":
 		for i, line := range strings.Split(strings.TrimSpace(b.text), "\n") {
 			if !shows(y.output, line) {
-				y.t.Errorf("line %d: %q is not in the output:\n%s", b.line+i, line, y.output)
+				y.t.Errorf("line %d: %q is not in the output:\n%.4000s", b.line+i, line, y.output)
 			}
 		}
 	}
