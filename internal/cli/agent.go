@@ -21,6 +21,17 @@ import (
 // that the agent runs. ask answers what MCP servers want to know of a person; nil:
 // nobody does. Errors are CONFIGURATION.
 func buildAgent(c *config.Config, journal string, ask elicitor) (agent *engine.Agent, release func(), err error) {
+	if agent, release, err = buildWithoutSkills(c, journal, ask); err != nil {
+		return nil, nil, err
+	}
+	if release, err = withSkills(agent, c, release); err != nil {
+		return nil, nil, err
+	}
+	return agent, release, nil
+}
+
+// buildWithoutSkills makes the agent without the skills that it has.
+func buildWithoutSkills(c *config.Config, journal string, ask elicitor) (agent *engine.Agent, release func(), err error) {
 	m, err := buildModel(c.Model)
 	if err != nil {
 		return nil, nil, err
@@ -51,9 +62,6 @@ func buildAgent(c *config.Config, journal string, ask elicitor) (agent *engine.A
 	}
 	if err := attachMemory(agent, c); err != nil {
 		release()
-		return nil, nil, err
-	}
-	if release, err = withSkills(agent, c, release); err != nil {
 		return nil, nil, err
 	}
 	if v := c.Verify; v != nil {

@@ -26,15 +26,23 @@ func withSkills(agent *engine.Agent, c *config.Config, release func()) (func(), 
 		_ = catalog.Close() // only descriptors of directories
 		release()
 	}
-	own, err := tool.NewSet(catalog.Tools()...)
-	if err != nil {
+	if err := equip(agent, catalog); err != nil {
 		closeAll()
 		return nil, err
 	}
+	return closeAll, nil
+}
+
+// equip gives an agent the skills of a catalog.
+func equip(agent *engine.Agent, catalog *skill.Catalog) error {
+	own, err := tool.NewSet(catalog.Tools()...)
+	if err != nil {
+		return err
+	}
 	// The names are taken by no other tool, and the few tools are within the bound.
 	agent.Tools, _ = tool.Join(agent.Tools, own)
-	agent.Attach = append(agent.Attach, skillList{catalog})
-	return closeAll, nil
+	agent.Attach = append(slices.Clip(agent.Attach), skillList{catalog})
+	return nil
 }
 
 // skillList attaches the list of the skills, and tells people what is left out.

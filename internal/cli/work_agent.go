@@ -11,7 +11,8 @@ import (
 )
 
 // agents makes the agents of runs that are taken over, each from the
-// configuration that is kept with its run. Runs of one configuration share one.
+// configuration that is kept with its run. Runs of one configuration share one,
+// and have the skills as they were when each was taken over.
 // It is safe for concurrent use.
 type agents struct {
 	env     func(string) string
@@ -22,9 +23,10 @@ type agents struct {
 }
 
 type made struct {
-	agent   *engine.Agent
+	agent   *engine.Agent  // without the skills of the configuration
 	config  *config.Config // nil: a question at the desk
 	release func()
+	skills  equipped
 }
 
 // of returns the agent of a run and the configuration that it was made of.
@@ -36,18 +38,19 @@ func (m *agents) of(_ context.Context, s *engine.Stored) (*engine.Agent, *config
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if x := m.made[string(kept)]; x != nil {
-		return x.agent, x.config, nil
+	x := m.made[string(kept)]
+	if x == nil {
+		var err error
+		if x, err = m.make(kept); err != nil {
+			return nil, nil, err
+		}
+		if m.made == nil {
+			m.made = map[string]*made{}
+		}
+		m.made[string(kept)] = x
 	}
-	x, err := m.make(kept)
-	if err != nil {
-		return nil, nil, err
-	}
-	if m.made == nil {
-		m.made = map[string]*made{}
-	}
-	m.made[string(kept)] = x
-	return x.agent, x.config, nil
+	agent, err := x.current()
+	return agent, x.config, err
 }
 
 func (m *agents) make(kept json.RawMessage) (*made, error) {
@@ -61,11 +64,11 @@ func (m *agents) make(kept json.RawMessage) (*made, error) {
 	if err := c.Complete(m.env); err != nil {
 		return nil, err
 	}
-	agent, release, err := buildAgent(c, m.journal, nil)
+	agent, release, err := buildWithoutSkills(c, m.journal, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &made{agent, c, release}, nil
+	return &made{agent: agent, config: c, release: release}, nil
 }
 
 // release kills the programs that the agents run, and closes what they hold
@@ -74,6 +77,6 @@ func (m *agents) release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, x := range m.made {
-		x.release()
+		x.end()
 	}
 }

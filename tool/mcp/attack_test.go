@@ -77,7 +77,7 @@ func (f *fixture) attack(m message, say func(string)) {
 	case "no person":
 		ask("sure?", formOf(1, ""))
 	case "a flood":
-		for i := range 20_000 {
+		for i := range 5_000 {
 			f.print(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n" +
 				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}` + "\n" +
 				fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`, 1_000_000+i) + "\n")
@@ -86,7 +86,7 @@ func (f *fixture) attack(m message, say func(string)) {
 			say("flooded")
 		}
 	case "stderr":
-		for range 64 {
+		for range 16 {
 			fmt.Fprint(os.Stderr, strings.Repeat("e", 1<<20))
 		}
 		say("complained")

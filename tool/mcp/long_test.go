@@ -37,6 +37,9 @@ func TestLongAnswers(t *testing.T) {
 			answer = "mcp__child__answer"
 		}
 		for as, want := range map[string]kernel.Disposition{"long": kernel.Landed, "long last": kernel.Landed, "long error": kernel.InDoubt} {
+			if server != "child" && as == "long last" {
+				continue // its id is known
+			}
 			args := fmt.Sprintf(`{"name":%q}`, as)
 			if server == "child" {
 				args = fmt.Sprintf(`{"as":%q}`, as)
