@@ -14,7 +14,7 @@ import (
 // each request of the agent.
 func attachMemory(agent *engine.Agent, c *config.Config) error {
 	if remembers(c) {
-		m, err := openMemory(c.Memory)
+		m, err := openMemory(c)
 		if err != nil {
 			return err
 		}
@@ -31,8 +31,9 @@ func remembers(c *config.Config) bool {
 	return c.Memory != nil && c.Memory.Project+c.Memory.User != ""
 }
 
-func openMemory(m *config.Memory) (*memory.Memory, error) {
-	return memory.Open(memory.Config{Project: m.Project, User: m.User, State: m.State})
+func openMemory(c *config.Config) (*memory.Memory, error) {
+	m := c.Memory
+	return memory.Open(memory.Config{Project: m.Project, Root: m.ProjectRoot(c.Dir, c.Workspace), User: m.User, State: m.State})
 }
 
 // memoryFolders are the folders that belong to the host.
@@ -53,7 +54,7 @@ func memoryTool(c *config.Config) (tool.Tool, error) {
 	if !remembers(c) {
 		return nil, nil //nolint:nilnil // no memory is no failure
 	}
-	m, err := openMemory(c.Memory)
+	m, err := openMemory(c)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func checkMemory(ctx context.Context, c *config.Config) []check {
 }
 
 func checkEntries(ctx context.Context, c *config.Config) check {
-	m, err := openMemory(c.Memory)
+	m, err := openMemory(c)
 	if err != nil {
 		return broken("memory", err)
 	}

@@ -84,7 +84,7 @@ func (a *app) openMemory(flags memoryFlags) (*memory.Memory, *config.Config, err
 	if !remembers(c) {
 		return nil, nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "no memory is configured", Hint: "add memory: {project: ./memory, user: ~/.holdfast/memory} to the configuration file"}
 	}
-	m, err := openMemory(c.Memory)
+	m, err := openMemory(c)
 	return m, c, err
 }
 

@@ -79,8 +79,8 @@ func (p *Proposal) name() string {
 // propose writes the row and then the file: what has no row is a file of
 // somebody's own, which everybody may see.
 func (s *shelf) propose(ctx context.Context, p Proposal, last map[string]row, add func(row) error) (Entry, error) {
-	if err := os.MkdirAll(s.files, s.mode(0o700, 0o755)); err != nil {
-		return Entry{}, broken("the folder cannot be made", err)
+	if err := s.make(); err != nil {
+		return Entry{}, err
 	}
 	root, release, err := s.open()
 	if err != nil {
@@ -247,7 +247,7 @@ func (m *Memory) decide(ctx context.Context, e Entry, by string, rule func(Entry
 			return err
 		}
 		if do == forgot && root != nil {
-			if err := remove(root, name); err != nil {
+			if err := s.remove(root, name); err != nil {
 				return err
 			}
 		}
@@ -258,10 +258,10 @@ func (m *Memory) decide(ctx context.Context, e Entry, by string, rule func(Entry
 }
 
 // remove deletes a file for good.
-func remove(root *os.Root, name string) error {
+func (s *shelf) remove(root *os.Root, name string) error {
 	err := root.Remove(name + extension)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return broken("it is forgotten, but its file cannot be deleted", err)
 	}
-	return syncDir(root.Name())
+	return syncDir(s.files)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,18 +23,18 @@ const extension = ".md"
 // no link itself, whatever it was before: who works in the project may have
 // changed it.
 func (s *shelf) open() (root *os.Root, release func(), err error) {
-	there, err := os.Lstat(s.files)
+	there, err := s.look()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, func() {}, nil
 	case err != nil:
-		return nil, nil, broken("the folder cannot be looked at", err)
+		return nil, nil, s.unreached("the folder cannot be looked at", err)
 	case s.scope == Project && there.Mode().Type() == fs.ModeSymlink:
 		return nil, nil, isLink(s.files)
 	}
-	root, err = os.OpenRoot(s.files)
+	root, err = s.enter()
 	if err != nil {
-		return nil, nil, broken("the folder cannot be opened", err)
+		return nil, nil, s.unreached("the folder cannot be opened", err)
 	}
 	release = func() { _ = root.Close() } // only a descriptor of a folder
 	if s.scope != Project {
@@ -44,6 +45,69 @@ func (s *shelf) open() (root *os.Root, release func(), err error) {
 		return nil, nil, isLink(s.files)
 	}
 	return root, release, nil
+}
+
+func (s *shelf) look() (info fs.FileInfo, err error) {
+	if s.root == "" {
+		return os.Lstat(s.files)
+	}
+	err = s.within(func(root *os.Root, way string) error {
+		info, err = root.Lstat(way)
+		return err
+	})
+	return info, err
+}
+
+func (s *shelf) enter() (folder *os.Root, err error) {
+	if s.root == "" {
+		return os.OpenRoot(s.files)
+	}
+	err = s.within(func(root *os.Root, way string) error {
+		folder, err = root.OpenRoot(way)
+		return err
+	})
+	return folder, err
+}
+
+// within calls do with the folder of the project and the way from there.
+func (s *shelf) within(do func(root *os.Root, way string) error) error {
+	way, err := filepath.Rel(s.root, s.files)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return do(root, way)
+}
+
+// make makes the folder, and those that it lies in.
+func (s *shelf) make() error {
+	mode := s.mode(0o700, 0o755)
+	var err error
+	if s.root == "" {
+		err = os.MkdirAll(s.files, mode)
+	} else {
+		err = s.within(func(root *os.Root, way string) error { return root.MkdirAll(way, mode) })
+	}
+	if err != nil {
+		return s.unreached("the folder cannot be made", err)
+	}
+	return nil
+}
+
+// unreached says why the folder cannot be come to: where the system alone could,
+// a link on the way leads out of the project.
+func (s *shelf) unreached(what string, err error) error {
+	inside, err1 := filepath.EvalSymlinks(s.root)
+	to, err2 := filepath.EvalSymlinks(filepath.Dir(s.files))
+	if s.root == "" || err1 != nil || err2 != nil || to == inside || strings.HasPrefix(to, strings.TrimSuffix(inside, "/")+"/") {
+		return broken(what, err)
+	}
+	return misconfigured("a link on the way to the project's memory "+strconv.Quote(s.files)+" leads out of the project",
+		"name the folder itself: what lies outside of a project is not the project's memory")
 }
 
 // isLink refuses the folder of a project that is, or has just become, a link.

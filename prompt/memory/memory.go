@@ -59,6 +59,10 @@ type Config struct {
 	// Project is the folder of the project's entries; empty: there are none. It
 	// need not exist yet, and is no symbolic link.
 	Project string
+	// Root is the folder of the project, which Project lies in: on the way from
+	// there no link leads out of it. Empty: the way to Project is the host's own, and
+	// its links are followed.
+	Root string
 	// User is the folder of the users' entries; empty: there are none. Those of
 	// runs without a name lie in it, the others in a folder each below users.
 	User string
@@ -73,6 +77,7 @@ type Config struct {
 // processes may use one folder. It is safe for concurrent use.
 type Memory struct {
 	project, user, state string // absolute; empty: none
+	root                 string // absolute; empty: that of the file system
 	attached             int
 
 	mu    sync.Mutex
@@ -97,7 +102,7 @@ func Open(c Config) (*Memory, error) {
 	for _, f := range []struct {
 		given string
 		to    *string
-	}{{c.Project, &m.project}, {c.User, &m.user}, {cmp.Or(c.State, c.User), &m.state}} {
+	}{{c.Root, &m.root}, {c.Project, &m.project}, {c.User, &m.user}, {cmp.Or(c.State, c.User), &m.state}} {
 		if f.given == "" {
 			continue
 		}
@@ -109,6 +114,9 @@ func Open(c Config) (*Memory, error) {
 		if info, err := os.Stat(abs); err == nil && !info.IsDir() {
 			return nil, misconfigured(strconv.Quote(abs)+" is not a folder", "name a folder for the memory")
 		}
+	}
+	if m.root != "" && m.project != "" && !strings.HasPrefix(m.project, strings.TrimSuffix(m.root, "/")+"/") {
+		return nil, misconfigured(strconv.Quote(m.project)+" does not lie in "+strconv.Quote(m.root), "name a folder in the project, or no folder of the project")
 	}
 	if info, err := os.Lstat(m.project); err == nil && info.Mode().Type() == fs.ModeSymlink {
 		return nil, isLink(m.project)
@@ -139,13 +147,14 @@ type shelf struct {
 	scope  Scope
 	prefix string // of the ids
 	files  string // absolute
+	root   string // absolute: what the way to files starts from, and does not leave
 	host   string // absolute, the host's folder
 	rows   string // absolute, in it: the folder of the rows' file
 	owner  Owner  // of the user's scope: whose it is
 }
 
 func (m *Memory) projectShelf() shelf {
-	return shelf{scope: Project, prefix: "project/", files: m.project, host: m.state, rows: filepath.Join(m.state, "projects", folderName(m.project, filepath.Base(m.project)))}
+	return shelf{scope: Project, prefix: "project/", files: m.project, root: m.root, host: m.state, rows: filepath.Join(m.state, "projects", folderName(m.project, filepath.Base(m.project)))}
 }
 
 // userShelf is the folder of one identity. It is found by a digest of both

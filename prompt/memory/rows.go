@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// The rows of a folder are lines of JSON that are only ever appended, since
+// The rows of a folder are lines of JSON that are appended (see compact), since
 // that is the whole need: a person can read them, a crash can only leave a last
 // line without its end, which is no row, and one lock of the system keeps two
 // writers apart. They hold no text: forgetting one deletes a file.
@@ -24,7 +24,8 @@ import (
 const (
 	rowsFile    = "rows.jsonl"
 	rowsVersion = 1
-	maxRows     = 16 << 20 // bytes of a file of rows
+	maxRows     = 16 << 20 // bytes of a file of rows that is written to
+	maxRead     = 64 << 20 // and of one that is read: it is made smaller when it is written to
 	maxCached   = 256      // files of rows whose content is kept in memory
 )
 
@@ -83,7 +84,7 @@ func (m *Memory) lastRows(s shelf) (map[string]row, error) {
 	if c, ok := m.cache[path]; ok && os.SameFile(c.info, info) && c.info.Size() == info.Size() && c.info.ModTime().Equal(info.ModTime()) {
 		return c.last, nil
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxRows))
+	b, err := io.ReadAll(io.LimitReader(f, maxRead))
 	if err != nil {
 		return nil, broken("the rows cannot be read", err)
 	}
@@ -164,8 +165,8 @@ func ownFile(f *os.File) (fs.FileInfo, error) {
 		return nil, broken("the rows cannot be looked at", err)
 	case !info.Mode().IsRegular():
 		return nil, broken(f.Name()+" is not a regular file", nil)
-	case info.Size() > maxRows:
-		return nil, broken(fmt.Sprintf("%s has over %d bytes", f.Name(), maxRows), nil)
+	case info.Size() > maxRead:
+		return nil, broken(fmt.Sprintf("%s has over %d bytes", f.Name(), maxRead), nil)
 	}
 	return info, onlyOurs(f.Name(), info)
 }
@@ -192,14 +193,11 @@ func (m *Memory) change(ctx context.Context, s shelf, do func(map[string]row, fu
 		return err
 	}
 	path := filepath.Join(s.rows, rowsFile)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	f, err := locked(ctx, path)
 	if err != nil {
-		return broken("the rows cannot be written", err)
-	}
-	defer f.Close() // and unlocks it
-	if err := lock(ctx, f); err != nil {
 		return err
 	}
+	defer func() { _ = f.Close() }() // and unlocks it; what was written is synced
 	if err := dropTorn(f); err != nil {
 		return err
 	}
@@ -207,7 +205,33 @@ func (m *Memory) change(ctx context.Context, s shelf, do func(map[string]row, fu
 	if err != nil {
 		return err
 	}
+	if f, err = s.compact(f, last); err != nil {
+		return err
+	}
 	return do(last, func(r row) error { return s.add(f, r) })
+}
+
+// locked opens the file of the rows for writing, and keeps others from it. One
+// that was replaced while it was waited for is not it any more.
+func locked(ctx context.Context, path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+		if err != nil {
+			return nil, broken("the rows cannot be written", err)
+		}
+		err = lock(ctx, f)
+		if err == nil {
+			mine, err1 := f.Stat()
+			there, err2 := os.Lstat(path)
+			if err1 == nil && err2 == nil && os.SameFile(mine, there) {
+				return f, nil
+			}
+		}
+		_ = f.Close() // nothing was written to it
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // lock waits for the other writers, as long as ctx lasts.
@@ -259,6 +283,9 @@ func (s *shelf) add(f *os.File, r row) error {
 	b, err := json.Marshal(r)
 	if err != nil {
 		return broken("a row has no JSON form", err)
+	}
+	if info, err := f.Stat(); err != nil || info.Size()+int64(len(b)) >= maxRows {
+		return s.full(err)
 	}
 	if _, err := f.Write(append(b, '\n')); err != nil {
 		return broken("a row cannot be written", err)

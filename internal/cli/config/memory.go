@@ -25,6 +25,17 @@ type Memory struct {
 	AgentsMD bool
 }
 
+// ProjectRoot is the first of the folders which the project's memory lies in: no
+// link on the way from there leads out of it. Empty: it lies in none of them.
+func (m *Memory) ProjectRoot(folders ...string) string {
+	for _, dir := range folders {
+		if m.Project != "" && dir != "" && filepath.IsAbs(dir) && m.Project != filepath.Clean(dir) && inside(filepath.Clean(dir), m.Project) {
+			return filepath.Clean(dir)
+		}
+	}
+	return ""
+}
+
 func (c *Config) decodeMemory(v value) error {
 	m := &Memory{AgentsMD: true}
 	place := func(v value) (string, error) { return c.place(v) }
