@@ -2,6 +2,7 @@ package remote_test
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -56,9 +57,10 @@ func TestFaults(t *testing.T) {
 // Row 106: a request that comes to the service after everybody has given it up
 // is one more under the same key, and makes no second ticket.
 func TestLateRequest(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, remote.PromiseLookup)
 	g := w.hold(service.Delay)
-	d := w.open(t, func(c *remote.Config) { c.Timeout = time.Second })
+	d := w.open(t, func(c *remote.Config) { c.Timeout = 3 * time.Second })
 	go func() { <-g.reached }()
 	s := w.submit(t, d)
 	w.want(t, s, remote.Submitted, 1, 2)
@@ -96,4 +98,28 @@ func TestConcurrentConfirmations(t *testing.T) {
 			w.want(t, w.submit(t, w.open(t)), remote.Submitted, 1, 1)
 		})
 	}
+}
+
+// Row 106: a request without an answer, of which the service does not know yet,
+// and then a refusal, or nobody there any more: that the latest attempt changed
+// nothing does not say that the first one will not arrive.
+func TestRefusedBehindALateRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, remote.PromiseLookup)
+	g := w.hold(service.Delay)
+	d := w.open(t, func(c *remote.Config) { c.Timeout = 3 * time.Second })
+	go func() {
+		<-g.reached
+		w.Fail(service.Fault{Kind: service.Refuse})
+	}()
+	w.want(t, w.submit(t, d), remote.Unknown, 0, 2)
+	close(g.until)
+	w.Fail(service.Fault{})
+	for len(w.Tickets()) == 0 { // it arrives
+		runtime.Gosched()
+	}
+	if _, err := d.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.want(t, w.submit(t, d), remote.Submitted, 1, 2)
 }

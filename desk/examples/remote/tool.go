@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/holdfast-run/holdfast/desk"
@@ -57,6 +58,9 @@ type content struct {
 type submitter struct {
 	client  *client
 	promise Promise
+	// late has the keys of which a request without an answer is out that the
+	// service did not know of when it was asked: it may still arrive.
+	late sync.Map
 }
 
 // newTool returns submit_ticket as the service's promise allows.
@@ -125,26 +129,37 @@ type reconcilable struct {
 // and the service can be asked, it is asked at once.
 func (s *submitter) submit(ctx context.Context, c tool.Call, o Order) (Receipt, error) {
 	made, err := s.client.create(ctx, c.Key, content{c.Tenant, c.User, o.Subject, o.Body})
-	if e, ok := errors.AsType[*tool.Error](err); ok && e.Disposition == "" && s.promise == PromiseLookup {
+	if e, failed := errors.AsType[*tool.Error](err); failed && s.promise == PromiseLookup {
 		made, err = s.ask(ctx, c, e)
+	}
+	if err == nil {
+		s.late.Delete(c.Key)
 	}
 	return Receipt{Ticket: o.Ticket, Remote: made.ID}, err
 }
 
-// ask finds out what became of a request without an answer. That there is no
-// ticket does not prove that the request is not still on its way; but the service
-// makes one ticket of a key, so that it can be sent again. The last attempt leaves
-// it open.
-func (s *submitter) ask(ctx context.Context, c tool.Call, doubt *tool.Error) (found, error) {
-	switch there, t, err := s.client.byKey(ctx, c.Key); {
-	case err != nil:
-		return found{}, &tool.Error{Message: doubt.Message + "; asked by key, it did not answer either", Err: errors.Join(doubt, err)}
-	case there == kernel.Present:
-		return t, nil
-	case c.Attempt < attempts:
-		return found{}, &tool.Error{Message: doubt.Message + "; it has no such ticket", Disposition: kernel.DidNotHappen, Transient: true, Err: doubt}
+// ask finds out what became of a request that failed. That the service has no
+// ticket does not prove that the request is not still on its way. It makes one
+// ticket of a key, so that the request can be sent again all the same; but when
+// that comes to nothing either, nobody knows.
+func (s *submitter) ask(ctx context.Context, c tool.Call, failed *tool.Error) (found, error) {
+	if failed.Disposition == "" {
+		switch there, t, err := s.client.byKey(ctx, c.Key); {
+		case err != nil:
+			return found{}, &tool.Error{Message: failed.Message + "; asked by key, it did not answer either", Err: errors.Join(failed, err)}
+		case there == kernel.Present:
+			return t, nil
+		}
+		s.late.Store(c.Key, nil)
+		failed = &tool.Error{Message: failed.Message + "; it has no such ticket", Disposition: kernel.DidNotHappen, Transient: true, Err: failed}
 	}
-	return found{}, &tool.Error{Message: doubt.Message + "; it has no such ticket yet, and may still make it", Err: doubt}
+	if failed.Transient && c.Attempt < attempts {
+		return found{}, failed
+	}
+	if _, late := s.late.LoadAndDelete(c.Key); late {
+		return found{}, &tool.Error{Message: failed.Message + "; a request of which it does not know may still arrive", Err: failed}
+	}
+	return found{}, failed
 }
 
 // lookup looks for the ticket of a call that was cut short.
