@@ -117,10 +117,10 @@ func (c *content) run(data []byte, resources types.Dict, depth int) error {
 
 // spend counts an operation.
 func (c *content) spend() error {
-	if c.operations--; c.operations < 0 {
+	if c.left.operations--; c.left.operations < 0 {
 		return errors.New("it draws too much")
 	}
-	if c.operations%1024 == 0 && c.ctx.Err() != nil {
+	if c.left.operations%1024 == 0 && c.ctx.Err() != nil {
 		return errors.New("it took too long to read")
 	}
 	return nil

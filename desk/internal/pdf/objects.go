@@ -12,14 +12,14 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
-// file is a PDF that is being read, and what may still be spent on it.
+// file is a PDF that is being read, and what may be spent on it, in all and still.
 type file struct {
-	ctx        context.Context
-	table      *model.XRefTable
-	decoded    int64 // bytes
-	operations int
-	fonts      map[types.IndirectRef]*font
-	names      map[string]rune
+	ctx   context.Context
+	table *model.XRefTable
+	most  bounds
+	left  bounds
+	fonts map[types.IndirectRef]*font
+	names map[string]rune
 }
 
 // bounded reads until so many bytes were read in all, however often somebody goes
@@ -108,11 +108,11 @@ func (f *file) stream(o types.Object) ([]byte, error) {
 	if err := f.whole(&stream); err != nil {
 		return nil, err
 	}
-	if err := stream.DecodeWithLimit(f.decoded); err != nil {
+	if err := stream.DecodeWithLimit(f.left.decoded); err != nil {
 		return nil, fmt.Errorf("a part of it cannot be unpacked: %w", err)
 	}
-	if f.decoded -= int64(len(stream.Content)); f.decoded < 0 {
-		return nil, fmt.Errorf("it has over %d bytes once it is unpacked", MaxDecoded)
+	if f.left.decoded -= int64(len(stream.Content)); f.left.decoded < 0 {
+		return nil, fmt.Errorf("it has over %d bytes once it is unpacked", f.most.decoded)
 	}
 	return stream.Content, nil
 }
@@ -126,10 +126,10 @@ func (f *file) whole(stream *types.StreamDict) error {
 	if err != nil {
 		return fmt.Errorf("a part of it cannot be unpacked: %w", err)
 	}
-	unpacked, err := io.Copy(io.Discard, io.LimitReader(packed, f.decoded+1))
+	unpacked, err := io.Copy(io.Discard, io.LimitReader(packed, f.left.decoded+1))
 	switch {
-	case unpacked > f.decoded:
-		return fmt.Errorf("it has over %d bytes once it is unpacked", MaxDecoded)
+	case unpacked > f.left.decoded:
+		return fmt.Errorf("it has over %d bytes once it is unpacked", f.most.decoded)
 	case err != nil && !errors.Is(err, zlib.ErrChecksum): // a wrong sum at the end of the right data is common
 		return fmt.Errorf("a part of it cannot be unpacked: %w", err)
 	}

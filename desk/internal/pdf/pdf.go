@@ -40,13 +40,24 @@ type Document struct {
 // brought it; the end of ctx is one of them. It may panic on a file that is made
 // to be hostile: the caller recovers.
 func Read(ctx context.Context, raw []byte) (Document, error) {
+	return read(ctx, raw, bounds{decoded: MaxDecoded, operations: MaxOperations, text: MaxText})
+}
+
+// bounds are what may be spent on a file.
+type bounds struct {
+	decoded    int64
+	operations int
+	text       int
+}
+
+func read(ctx context.Context, raw []byte, most bounds) (Document, error) {
 	if !bytes.Contains(raw[:min(len(raw), 1024)], []byte("%PDF-")) {
 		return Document{}, errors.New("it does not begin as a PDF does")
 	}
 	if !bytes.Contains(raw[max(0, len(raw)-1024):], []byte("%%EOF")) {
 		return Document{}, errors.New("it is cut off: a PDF has a mark at its end")
 	}
-	library, err := pdfcpu.ReadWithContext(ctx, &bounded{ctx: ctx, Reader: bytes.NewReader(raw), left: 16*int64(len(raw)) + 16<<20}, configuration())
+	library, err := pdfcpu.ReadWithContext(ctx, &bounded{ctx: ctx, Reader: bytes.NewReader(raw), left: 16*int64(len(raw)) + 16<<20}, configuration(most))
 	switch {
 	case ctx.Err() != nil:
 		return Document{}, errors.New("it took too long to read")
@@ -55,20 +66,20 @@ func Read(ctx context.Context, raw []byte) (Document, error) {
 	case err != nil:
 		return Document{}, fmt.Errorf("it is damaged: %w", err)
 	}
-	f := &file{ctx: ctx, table: library.XRefTable, decoded: MaxDecoded, operations: MaxOperations, fonts: map[types.IndirectRef]*font{}, names: glyphNames()}
+	f := &file{ctx: ctx, table: library.XRefTable, most: most, left: most, fonts: map[types.IndirectRef]*font{}, names: glyphNames()}
 	text, err := f.text()
 	return Document{Title: f.title(), Text: text}, err
 }
 
 // configuration has the library go without its own files, and bounds it.
-func configuration() *model.Configuration {
+func configuration(most bounds) *model.Configuration {
 	return &model.Configuration{
 		Reader15:       true,
 		ValidationMode: model.ValidationRelaxed,
 		Offline:        true,
 		Cmd:            model.MERGECREATE, // one of those for which an encrypted file is an error, even without a password
 		Limits: model.ResourceLimits{
-			MaxStreamBytes: MaxDecoded, MaxDecodeBytes: MaxDecoded / 4, MaxImagePixels: 1, MaxImageBytes: 1, MaxObjectCount: 500_000,
+			MaxStreamBytes: most.decoded, MaxDecodeBytes: most.decoded / 4, MaxImagePixels: 1, MaxImageBytes: 1, MaxObjectCount: 500_000,
 			MaxObjectStreamCount: 50_000, MaxObjectStreamFirst: 1 << 20, MaxXRefEntries: 500_000, MaxRecursionDepth: 60,
 		},
 	}
@@ -102,8 +113,8 @@ func (f *file) text() (string, error) {
 			return "", fmt.Errorf("page %d shows characters whose text the file does not tell: make the PDF anew with it, or import the text", i+1)
 		}
 		unseen = unseen || c.unseen
-		if all.WriteString(text + "\n"); all.Len() > MaxText {
-			return "", fmt.Errorf("it has over %d bytes of text", MaxText)
+		if all.WriteString(text + "\n"); all.Len() > f.most.text {
+			return "", fmt.Errorf("it has over %d bytes of text", f.most.text)
 		}
 	}
 	if strings.TrimSpace(all.String()) == "" && unseen {

@@ -131,31 +131,6 @@ func rounds() string {
 	return f.Bytes()
 }
 
-// breeding are forms that each show the next one many times.
-func breeding() string {
-	var f pdftest.File
-	for i := range 9 {
-		f.Stream(fmt.Sprintf("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X %d 0 R >> >>", i+4), strings.Repeat("/X Do ", 1000))
-	}
-	f.Page("/XObject << /X 3 0 R >>", "/X Do")
-	return f.Bytes()
-}
-
-// bomb is a page whose content unpacks to more than is allowed.
-func bomb(times int) string {
-	var f pdftest.File
-	packed := pdftest.Pack(strings.Repeat(" ", pdf.MaxDecoded/8))
-	one := f.Stream("/Filter /FlateDecode", packed)
-	f.PageOf("/Contents [" + strings.Repeat(fmt.Sprintf("%d 0 R ", one), times) + "]")
-	return f.Bytes()
-}
-
-func packedTwice() string {
-	var f pdftest.File
-	f.PageOf(fmt.Sprintf("/Contents %d 0 R", f.Stream("/Filter [/FlateDecode /FlateDecode]", pdftest.Pack(pdftest.Pack(strings.Repeat(" ", 2*pdf.MaxDecoded))))))
-	return f.Bytes()
-}
-
 func scan() string {
 	var f pdftest.File
 	picture := f.Stream("/Type /XObject /Subtype /Image /Width 1 /Height 1 /BitsPerComponent 8 /ColorSpace /DeviceGray", "a")
@@ -203,10 +178,6 @@ func TestReadRefuses(t *testing.T) {
 		"glyphs of symbols":         {on("/Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Symbol >> >>", "BT /F 10 Tf 50 700 Td (abc) Tj ET"), "page 1 shows characters"},
 		"half a character":          {on("/Font << /F << /Type /Font /Subtype /Type0 /Encoding /UniGB-UTF16-H >> >>", "BT /F 10 Tf 50 700 Td <D83E> Tj ET"), "page 1 shows characters"},
 		"forms in rounds":           {rounds(), "nested too deep"},
-		"forms that breed":          {breeding(), "draws too much"},
-		"unpacks to very much":      {bomb(9), "once it is unpacked"},
-		"packed twice":              {packedTwice(), "unpacked"},
-		"too much text":             {on(pdftest.Latin, "BT 0.001 Tz /F 10 Tf 50 700 Td "+strings.Repeat("("+strings.Repeat("a", 1<<16)+") Tj ("+strings.Repeat("b", 1<<16)+") Tj ", 40)+"ET"), "bytes of text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			document, err := pdf.Read(t.Context(), []byte(c.raw))
