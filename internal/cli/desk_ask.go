@@ -132,6 +132,9 @@ func (a *app) deskRun(ctx context.Context, flags *askFlags, rt *holdfast.Runtime
 		return err
 	}
 	switch {
+	case a.stdout.unread():
+		return &kernel.Error{Code: kernel.CodeInternal, Message: "nobody reads standard output; the run is in the journal",
+			Hint: "look at holdfast desk drafts, and at: holdfast runs show --db " + quoteArgument(runsOf(flags.db)) + " " + run.Head.Run}
 	case interrupted:
 		return &kernel.Error{Code: kernel.CodeCancelled, Message: "interrupted", Hint: "look at holdfast desk drafts before you try again"}
 	case !result.Status.Done():

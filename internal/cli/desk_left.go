@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -111,57 +112,65 @@ func (a *app) deskTakeUp(ctx context.Context, flags *askFlags, db *sqlite.DB, wh
 	}
 	defer rt.Close()
 	left, err := deskLeft(ctx, rt, who)
-	if err != nil || len(left) == 0 {
+	if err != nil || !left {
 		return nil, err
 	}
-	if err := deskWork(ctx, rt, who); err != nil {
+	runs, err := deskWork(ctx, rt, who)
+	if err != nil {
 		return nil, err
 	}
-	taken := make([]deskTaken, len(left))
-	for i := range left {
-		h, err := rt.Journal().Head(context.WithoutCancel(ctx), left[i].Run)
+	taken := make([]deskTaken, len(runs))
+	for i, run := range runs {
+		h, err := rt.Journal().Head(context.WithoutCancel(ctx), run)
 		if err != nil {
 			return nil, err
 		}
-		taken[i] = deskTaken{Run: h.Run, Stop: string(h.Stop)}
+		taken[i] = deskTaken{Run: run, Stop: string(h.Stop)}
 	}
 	return taken, nil
 }
 
-// deskLeft are the person's questions that nobody drives any more.
-func deskLeft(ctx context.Context, rt *holdfast.Runtime, who desk.Identity) (left []journal.Head, err error) {
+// deskLeft reports whether there may be questions of the person that nobody drives
+// any more: a process that stopped its run and ended meanwhile looks like it too.
+func deskLeft(ctx context.Context, rt *holdfast.Runtime, who desk.Identity) (bool, error) {
 	heads, err := rt.List(ctx, journal.Query{Owner: &journal.Owner{Tenant: who.Tenant, User: who.User}, State: journal.Running})
-	for i := range heads {
-		if !driven(&heads[i], time.Now()) {
-			left = append(left, heads[i])
-		}
-	}
-	return left, err
+	return slices.ContainsFunc(heads, func(h journal.Head) bool { return !driven(&h, time.Now()) }), err
 }
 
-// deskWork drives what the person's questions left to its stop. What cannot be
-// gone on with, such as one of a model whose key is not there any more, is
-// cancelled.
-func deskWork(ctx context.Context, rt *holdfast.Runtime, who desk.Identity) error {
+// deskWork drives what the person's questions left to its stop, and returns the
+// runs. What cannot be gone on with, such as one of a model whose key is not there
+// any more, is cancelled.
+func deskWork(ctx context.Context, rt *holdfast.Runtime, who desk.Identity) (runs []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxDeskTakeUp)
 	defer cancel()
+	var mu sync.Mutex
 	unable := map[string]error{}
 	load := holdfast.Workload{
 		Once: true,
 		Only: func(h journal.Head) bool {
 			return h.Owner() == journal.Owner{Tenant: who.Tenant, User: who.User} && !driven(&h, time.Now())
 		},
-		Left: func(h journal.Head, err error) { unable[h.Run] = err },
+		Taken: func(h journal.Head) {
+			mu.Lock()
+			defer mu.Unlock()
+			runs = append(runs, h.Run)
+		},
+		Left: func(h journal.Head, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			unable[h.Run] = err
+		},
 	}
 	if err := rt.Work(ctx, load); err != nil || len(unable) == 0 {
-		return err
+		return runs, err
 	}
 	for run, why := range unable {
 		reason := fmt.Sprintf("its process ended, and it cannot be gone on with: %s", asError(why).Message)
 		err := rt.Signal(ctx, run, holdfast.Signal{Kind: holdfast.SignalCancel, By: "desk", Reason: kernel.Clip(reason, 500)})
 		if err != nil && kernel.CodeOf(err) != kernel.CodeRunStopped {
-			return err
+			return nil, err
 		}
 	}
-	return rt.Work(ctx, load)
+	err = rt.Work(ctx, load)
+	return runs, err
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/holdfast-run/holdfast/desk"
@@ -217,5 +218,64 @@ func TestDeskRetention(t *testing.T) {
 	deskOutput[map[string]any](t, dir, "approve", id, "--hash", hash)
 	if r := deskOutput[deskReport](t, dir, "ask", "--scenario", "draft", "--session", "s", "q"); r.Status != desk.AlreadySubmitted {
 		t.Errorf("status %s", r.Status)
+	}
+}
+
+// Last table of the inventory: an output that cannot be written is no fault of the
+// storage, and a report that nobody read is no success.
+func TestDeskOutputThatIsLost(t *testing.T) {
+	dir := t.TempDir()
+	deskOutput[map[string]any](t, dir, "init")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer write.Close()
+	if err := read.Close(); err != nil {
+		t.Fatal(err)
+	}
+	unwritable, err := os.Open(filepath.Join(dir, "desk.db")) // to read it alone
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unwritable.Close()
+	for _, out := range []*os.File{write, unwritable} {
+		var errs bytes.Buffer
+		cmd := process(t, dir, "desk", "ask", "--scenario", "draft", "--session", "s", "q")
+		cmd.Stdout, cmd.Stderr = out, &errs
+		if err := cmd.Run(); err == nil || !strings.Contains(errs.String(), `"code":"INTERNAL"`) {
+			t.Errorf("%v: %s", err, &errs)
+		}
+		wantOneDraft(t, dir)
+	}
+}
+
+// Row 48 and case 37: of two processes that confirm at once one makes the ticket,
+// and both name it.
+func TestTwoProcessesConfirm(t *testing.T) {
+	dir := t.TempDir()
+	deskOutput[map[string]any](t, dir, "init")
+	id := deskOutput[deskReport](t, dir, "ask", "--scenario", "draft", "--session", "s", "q").Drafts[0]
+	hash := deskOutput[deskDraft](t, dir, "show-draft", id).Hash
+	type confirmed struct {
+		Ticket  string `json:"ticket_id"`
+		Already bool   `json:"already_submitted"`
+	}
+	var results [2]confirmed
+	var wg sync.WaitGroup
+	for i := range results {
+		wg.Go(func() {
+			out, err := process(t, dir, "desk", "approve", id, "--hash", hash).Output()
+			if e := json.Unmarshal(out, &results[i]); err != nil || e != nil {
+				t.Errorf("%v, %v: %s", err, e, stderrOf(err))
+			}
+		})
+	}
+	wg.Wait()
+	if results[0].Ticket != results[1].Ticket || results[0].Already == results[1].Already {
+		t.Errorf("%+v", results)
+	}
+	if tickets := deskOutput[[]deskTicket](t, dir, "tickets"); len(tickets) != 2 {
+		t.Errorf("tickets %+v", tickets)
 	}
 }
