@@ -87,15 +87,15 @@ func (a *app) run(ctx context.Context, flags runFlags, question string) error {
 	if err != nil {
 		return err
 	}
-	defer j.Close()
+	defer a.closer("the journal", j.Close)()
 	eng, err := local.New(local.Config{Journal: j, Lease: c.Engine.Lease})
 	if err != nil {
 		return err
 	}
-	defer func() {
+	defer a.closer("the engine", func() error {
 		eng.Leave() // a run that waited may have been decided on by now: it is not cancelled
-		_ = eng.Close()
-	}()
+		return eng.Close()
+	})()
 	if c.File == "" && !flags.json {
 		d.printf("there is no ./%s: the model comes from the environment and may multiply, and nothing else; the journal is %s\n", defaultConfig, safeLine(path))
 	}

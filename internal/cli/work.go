@@ -47,7 +47,7 @@ func (a *app) work(ctx context.Context, flags journalFlags, once bool) error {
 	if err != nil {
 		return err
 	}
-	defer j.Close()
+	defer a.closer("the journal", j.Close)()
 	now := a.present(flags)
 	made := &agents{env: a.env, journal: path}
 	defer made.release()
@@ -65,7 +65,7 @@ func (a *app) work(ctx context.Context, flags journalFlags, once bool) error {
 	if err != nil {
 		return err
 	}
-	defer eng.Close()
+	defer a.closer("the engine", eng.Close)()
 	w.eng = eng
 	if !once && !flags.json {
 		w.d.printf("work: drives what can go on of %s, until it is interrupted\n", safeLine(path))
