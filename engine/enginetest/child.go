@@ -22,6 +22,7 @@ type part struct {
 	Kill
 	Pause Pause
 	Label label // of a tool, other than the scenario has it
+	Long  bool  // plays the long scenario, whose history is compacted
 	// quiet is held while the process pauses and must not be in the middle of a
 	// write, which would keep everyone from the file.
 	quiet *sync.RWMutex

@@ -33,7 +33,7 @@ type mortal struct {
 func (m *mortal) at(what string, write func() error) error {
 	m.mu.Lock()
 	m.writes = append(m.writes, what)
-	last := m.part.Write == len(m.writes)
+	last := m.part.Write == len(m.writes) || m.part.Event != "" && strings.Contains(what, m.part.Event) && m.written(m.part.Event) == m.part.Nth
 	m.mu.Unlock()
 	if last && !m.part.After {
 		die()
@@ -43,6 +43,16 @@ func (m *mortal) at(what string, write func() error) error {
 		die()
 	}
 	return err
+}
+
+// written counts the writes so far that hold an event of a kind.
+func (m *mortal) written(kind string) (n int) {
+	for _, what := range m.writes {
+		if strings.Contains(what, kind) {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *mortal) Append(ctx context.Context, e journal.Entry) error {

@@ -30,6 +30,9 @@ type Kill struct {
 	Write int    // right before or behind the write of that number, from 1
 	Call  string // or in that tool, before or behind its effect, or in a hook on charge
 	Turn  int    // or in the request of that turn, from 1
+	Sum   int    // or in the request for a summary of that turn, before or behind its count
+	Event string // or right before or behind the write of the Nth event of that kind, from 1
+	Nth   int
 	After bool
 }
 
@@ -56,6 +59,9 @@ func agent(p part) (*engine.Agent, error) {
 	}
 	limits := kernel.DefaultLimits()
 	limits.Deadline = 5 * time.Minute
+	if p.Long {
+		return p.long(set, rules, limits), nil
+	}
 	return &engine.Agent{Model: planned{p.Kill}, Tools: set, Policy: rules, Limits: limits, Hooks: p.hooks()}, nil
 }
 
@@ -160,6 +166,9 @@ func (w worker) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 	}
 	if w.part.Call == w.name {
 		die()
+	}
+	if w.part.Long {
+		return tool.Result{Text: w.name + " is done" + strings.Repeat(" x", 950)}, nil
 	}
 	return tool.Result{Text: w.name + " is done"}, nil
 }

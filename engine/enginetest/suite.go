@@ -51,6 +51,7 @@ func Test(t *testing.T, s Subject) {
 	t.Run("killed at each write", func(t *testing.T) { killedAtEachWrite(t, s, base) })
 	t.Run("killed in each call", func(t *testing.T) { killedInEachCall(t, s, base) })
 	t.Run("relabelled after a kill", func(t *testing.T) { relabelledAfterAKill(t, s) })
+	t.Run("killed in a compaction", func(t *testing.T) { killedInACompaction(t, s) })
 	t.Run("cancelled after a kill", func(t *testing.T) { cancelledAfterAKill(t, s, base) })
 	t.Run("outlived its lease", func(t *testing.T) { outlivedLease(t, s) })
 	t.Run("killed again and again", func(t *testing.T) { killedAgainAndAgain(t, s) })
