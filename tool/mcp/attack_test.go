@@ -248,6 +248,15 @@ func TestDefinitionChangesWithARestart(t *testing.T) {
 	}
 }
 
+// A list whose pages are large and have no end is not read to its bound of pages.
+func TestHugeListsAreBounded(t *testing.T) {
+	source, log := one(t, "huge pages")
+	set, warnings := source.Snapshot(t.Context())
+	if n := lines(t, log, "list"); n != 6 || len(set.Names()) != 6 || len(warnings) != 1 || !strings.Contains(warnings[0], "is over 16 MiB; the rest is left out") {
+		t.Errorf("%d pages, %q, %q", n, set.Names(), warnings)
+	}
+}
+
 // A list that is said to have changed is asked for, however long the server said
 // that it could be kept.
 func TestChangedListsAreNotRemembered(t *testing.T) {

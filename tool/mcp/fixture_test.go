@@ -193,6 +193,10 @@ func (f *fixture) list(cursor string) map[string]any {
 		return result
 	}
 	switch {
+	case f.mode == "huge pages":
+		t := toolOf("t"+cursor, texts())
+		t["description"] = strings.Repeat("x", 3<<20)
+		return page(cursor+"x", t)
 	case f.mode == "pages-b" && cursor == "c1":
 		return page("c1", t2)
 	case f.mode == "pages-c" && cursor == "c1":

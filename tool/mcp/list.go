@@ -15,6 +15,7 @@ import (
 const (
 	maxPages = 100
 	maxTools = 1000
+	maxList  = 16 << 20 // bytes of all pages together, but for the last one
 )
 
 // list reads the tools and keeps those that are as they were, so that a list
@@ -60,10 +61,14 @@ func (s *server) pages(ctx context.Context, session *sdk.ClientSession) (tools [
 	}
 	seen, cursors := map[string]bool{}, map[string]bool{}
 	params := &sdk.ListToolsParams{}
+	size := 0
 	for range maxPages {
 		page, err := session.ListTools(ctx, params)
 		if err != nil {
 			return nil, nil, err
+		}
+		if raw, err := rawJSON(page.Tools); err == nil { // it came out of JSON
+			size += len(raw)
 		}
 		for _, t := range page.Tools {
 			if t == nil || seen[t.Name] {
@@ -77,6 +82,8 @@ func (s *server) pages(ctx context.Context, session *sdk.ClientSession) (tools [
 		switch next := page.NextCursor; {
 		case next == "":
 			return tools, notes, nil
+		case size > maxList:
+			return tools, append(notes, fmt.Sprintf("its list of tools is over %d MiB; the rest is left out", maxList>>20)), nil
 		case cursors[next]:
 			return tools, append(notes, "its list of tools has no end: it repeats a cursor"), nil
 		default:
