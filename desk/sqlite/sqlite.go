@@ -78,7 +78,8 @@ func Create(ctx context.Context, path string, o Options) (*DB, error) {
 }
 
 // Open opens the desk in the file at path: NOT_INITIALIZED where there is none,
-// VERSION for one of a newer program, LOCAL_STORAGE for anything else.
+// VERSION for one of a newer program, LOCAL_STORAGE for one that others may write
+// and for anything else.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if info, err := os.Stat(path); path == "" || errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
 		return nil, notInitialized(path)
@@ -117,6 +118,9 @@ func makeFile(path string) error {
 const busy = 10 * time.Second
 
 func connect(path string, o Options) (*DB, error) {
+	if err := guard(path); err != nil {
+		return nil, err
+	}
 	if e := o.Embedder; e != nil && (!kernel.IsName(e.Name()) || e.Dimensions() < 1 || e.Dimensions() > desk.MaxDimensions) {
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: fmt.Sprintf("an embedder has a name and 1 to %d dimensions", desk.MaxDimensions)}
 	}

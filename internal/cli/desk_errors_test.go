@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
@@ -88,5 +89,15 @@ func TestOtherErrorsInChinese(t *testing.T) {
 	}
 	if got := inChinese(&kernel.Error{Code: "OTHER", Message: "x"}, told{}); got.message != "出错：x" {
 		t.Errorf("got %q", got.message)
+	}
+}
+
+// Every status means something in both languages.
+func TestMeanings(t *testing.T) {
+	for _, s := range []desk.Status{desk.Answered, desk.DraftPrepared, desk.AlreadySubmitted, desk.ToolFailed, desk.Unsupported, "turn_limit", "tool_limit", "deadline",
+		"output_truncated", "protocol_error", "model_error", "cancelled", "refused"} {
+		if en, zh := meaningOf(s); en == "" || strings.ContainsFunc(en, isHan) || !strings.ContainsFunc(zh, isHan) {
+			t.Errorf("%s: %q, %q", s, en, zh)
+		}
 	}
 }

@@ -25,6 +25,8 @@ type deskReport struct {
 	Citations []string    `json:"citations"`
 	Trace     []deskEntry `json:"trace"`
 	Taken     []deskTaken `json:"taken_up"` // what earlier questions left, and was gone on with first
+	Meaning   string      `json:"meaning"`  // of the status, in the person's language
+	Finding   string      `json:"finding"`  // what the verifier found, word for word; empty: it was not asked
 }
 
 func (a *app) newDeskReport(flags *askFlags, m model.Info, who desk.Identity, run *engine.Run, r *desk.Result) deskReport {
@@ -34,6 +36,10 @@ func (a *app) newDeskReport(flags *askFlags, m model.Info, who desk.Identity, ru
 	}
 	if out.report.Usage.RepliesWithUsage > 0 {
 		out.Usage = &out.report.Usage
+	}
+	out.Meaning = a.meaning(flags.deskFlags, r.Status)
+	if run.Outcome != nil {
+		out.Finding = run.Outcome.Finding
 	}
 	for _, d := range r.Drafts {
 		out.Drafts = append(out.Drafts, d.ID)

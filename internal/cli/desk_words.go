@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
@@ -119,4 +120,45 @@ func (a *app) oneQuestion(flags *deskFlags) cobra.PositionalArgs {
 func (a *app) outOfRange(flags *deskFlags, name, text, en, zh string) error {
 	return a.wrongFlag(flags, told{fmt.Sprintf("%s must be %s, not %.40q", name, en, text), "leave it out for the default"},
 		told{fmt.Sprintf("%s 必须是%s，不能是 %.40q", name, zh, text), "不写就用默认值"})
+}
+
+// meaning says in the person's language what a status is.
+func (a *app) meaning(flags *deskFlags, s desk.Status) string {
+	en, zh := meaningOf(s)
+	return pick(a.chinese(flags), zh, en)
+}
+
+func meaningOf(s desk.Status) (en, zh string) {
+	switch s {
+	case desk.Answered:
+		return "answered, by what was looked up", "已根据查到的内容回答"
+	case desk.DraftPrepared:
+		return "a draft waits for you to read and confirm it", "草稿已备好，等您查看并确认"
+	case desk.AlreadySubmitted:
+		return "the draft was confirmed before, and its ticket is there", "草稿此前已确认，工单已存在"
+	case desk.ToolFailed:
+		return "a step failed, and the answer had to do without it", "有一步没有成功，回答缺少这一步的依据"
+	case desk.Unsupported:
+		return "the answer is not borne out by what was looked up", "回答没有得到所查内容的支持"
+	}
+	return meaningOfStop(kernel.Stop(s))
+}
+
+// meaningOfStop says why there is no answer. What was done before stays.
+func meaningOfStop(s kernel.Stop) (en, zh string) {
+	switch s {
+	case kernel.StopTurnLimit, kernel.StopToolLimit, kernel.StopTokenLimit, kernel.StopCostLimit:
+		return "a limit was reached; what was prepared before is kept", "已到上限；之前备好的内容仍在"
+	case kernel.StopDeadline:
+		return "the time was over; what was prepared before is kept", "时间已到；之前备好的内容仍在"
+	case kernel.StopTruncated:
+		return "the model's output was cut off, and nothing of it was done", "模型的输出被截断，其中的操作都没有执行"
+	case kernel.StopProtocol:
+		return "the model's reply made no sense, and nothing of it was done", "模型的回复不合协议，其中的操作都没有执行"
+	case kernel.StopModelError:
+		return "the model could not be reached, or failed", "模型无法访问或出错"
+	case kernel.StopCancelled:
+		return "it was interrupted; what was prepared before is kept", "已中断；之前备好的内容仍在"
+	}
+	return "it stopped without an answer; what was prepared before is kept", "没有得到回答就停止了；之前备好的内容仍在"
 }
