@@ -140,8 +140,9 @@ func (p *preparation) summarized(held *prompt.Held, limit int64) (kernel.Event, 
 		}
 	}
 	removed := held.Turns(limit)
-	if removed == 0 || p.c.Tries >= maxSummaries {
-		return p.tooLarge(total, nil)
+	shortest := held.Summarized(limit, removed, ".")
+	if !p.does(shortest, limit) || p.c.Tries >= maxSummaries { // no summary would be of use, or none was
+		return p.tooLarge(total, shortest)
 	}
 	system, record := held.Request(removed, p.x.recordRoom())
 	tokens := prompt.EstimateTokens(system) + prompt.EstimateTokens(record)

@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -190,6 +191,41 @@ func TestNoticeOfAFailedRequest(t *testing.T) {
 	}
 	if !strings.Contains(texts(m.requests()[1]), "news") {
 		t.Errorf("the next run's request says %q", texts(m.requests()[1]))
+	}
+	wantPending(t, j)
+}
+
+// Row 78: whoever sends without end fills a session's own list, and no more; what
+// it holds fails the next run whole, with the number and the way out, and goes
+// with one that takes so many.
+func TestNoticesWithoutEnd(t *testing.T) {
+	j := memory.New()
+	e := open(t, j)
+	refused := 0
+	for i := range 10_000 {
+		err := e.Signal(t.Context(), "", toSession(annsSession, fmt.Sprint("n", i), "news"))
+		if err != nil && kernel.CodeOf(err) != kernel.CodeConflict {
+			t.Fatal(err)
+		}
+		if err != nil {
+			refused++
+		}
+	}
+	if refused != 10_000-journal.MaxNotices {
+		t.Errorf("%d of 10,000 refused", refused)
+	}
+	m := &script{steps: []step{says("done")}}
+	a := &engine.Agent{Model: m}
+	r, err := e.Run(t.Context(), annsStart(a, "r1"))
+	if err != nil || r.Outcome.Stop != kernel.StopContext || !strings.Contains(r.Outcome.Detail, "64 notices wait") || !strings.Contains(r.Outcome.Detail, "context.notices.max") {
+		t.Errorf("%+v, %v", r.Outcome, err)
+	}
+	if len(m.requests()) != 0 {
+		t.Error("something was sent")
+	}
+	a.Context.Notices.Max = journal.MaxNotices
+	if r, err = e.Run(t.Context(), annsStart(a, "r2")); err != nil || r.Outcome.Stop != kernel.StopAnswered || strings.Count(texts(m.requests()[0]), "<notice ") != journal.MaxNotices {
+		t.Errorf("%+v, %v", r.Outcome, err)
 	}
 	wantPending(t, j)
 }

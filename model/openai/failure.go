@@ -105,7 +105,10 @@ func (p *problem) failure(status int) *model.Error {
 // tooLong knows the words of compatible servers that give no code.
 func (p *problem) tooLong() bool {
 	message := strings.ToLower(p.Message)
-	return strings.Contains(message, "maximum context length") || strings.Contains(message, "available context size")
+	return slices.ContainsFunc([]string{
+		"maximum context length", "available context size", "exceeds the context window", "maximum prompt length",
+		"longer than the model's context length", "input token count", "prompt is too long", "exceed context limit",
+	}, func(words string) bool { return strings.Contains(message, words) })
 }
 
 func (p *problem) status(code string) int {
