@@ -2,6 +2,7 @@ package eval_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,12 +76,10 @@ func TestBrokenDesksAreCaught(t *testing.T) {
 		"submits where it was refused": {"submit-zh", func(d *eval.Desk) { d.Drafts = confirming{d.Drafts} }, eval.StateChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			good, bad := play(t, only(t, nil, tt.task), nil).Trials[0], play(t, only(t, nil, tt.task), tt.change).Trials[0]
-			if !good.Passed || bad.Passed || !has(&bad, tt.want) {
-				t.Errorf("good %+v\nbad %+v", good.Failures, bad.Failures)
-			}
-			if good.Answer != bad.Answer {
-				t.Errorf("the model said %q, and then %q", good.Answer, bad.Answer)
+			s := only(t, nil, tt.task) // which passes in a good desk: see the built-in suite
+			trial, said := play(t, s, tt.change).Trials[0], s.Tasks[0].Steps[len(s.Tasks[0].Steps)-1].Text
+			if trial.Passed || !has(&trial, tt.want) || trial.Answer != said {
+				t.Errorf("%q: %+v", trial.Answer, trial.Failures)
 			}
 		})
 	}
@@ -89,20 +88,18 @@ func TestBrokenDesksAreCaught(t *testing.T) {
 // Row 98: words alone pass nothing. The right answer without a call fails by the
 // record, and so does the right deed under another task's label.
 func TestWordsAlonePassNothing(t *testing.T) {
+	answers := map[string]string{}
+	var ids []string
 	for _, task := range builtin(t).Tasks {
-		if len(task.Expect.Calls) == 0 {
-			continue
+		if len(task.Expect.Calls) > 0 && len(ids) < 16 {
+			ids = append(ids, task.ID)
+			answers[task.ID] = task.Steps[len(task.Steps)-1].Text
 		}
-		r := play(t, only(t, func(t *eval.Task) { t.Script = "answers_blind" }, task.ID), nil)
-		trial := r.Trials[0]
-		byRecord := 0
-		for _, f := range trial.Failures {
-			if f.Basis == eval.ByRecord {
-				byRecord++
-			}
-		}
-		if trial.Answer != task.Steps[len(task.Steps)-1].Text || trial.Passed || byRecord == 0 {
-			t.Errorf("%s: %q, failures %+v", task.ID, trial.Answer, trial.Failures)
+	}
+	for _, trial := range play(t, only(t, func(t *eval.Task) { t.Script = "answers_blind" }, ids...), nil).Trials {
+		byRecord := slices.ContainsFunc(trial.Failures, func(f eval.Failure) bool { return f.Basis == eval.ByRecord })
+		if trial.Answer != answers[trial.Task] || trial.Passed || !byRecord {
+			t.Errorf("%s: %q, failures %+v", trial.Task, trial.Answer, trial.Failures)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestDocumented(t *testing.T) {
 		known[m.Name] = true
 	}
 	for _, v := range []any{
-		eval.Report{}, eval.Setup{}, eval.ModelFacts{}, eval.LimitsFacts{}, eval.TasksFacts{}, eval.Rate{}, eval.Verdict{}, eval.Trial{}, eval.State{},
+		eval.Report{}, eval.Setup{}, eval.ModelFacts{}, eval.LimitsFacts{}, eval.TasksFacts{}, eval.Rate{}, eval.Totals{}, eval.Verdict{}, eval.Trial{}, eval.State{},
 		eval.Call{}, eval.Read{}, eval.Failure{}, eval.Gate{}, eval.Task{}, eval.Ticket{}, eval.Policy{}, eval.Injection{}, eval.Step{}, eval.Expect{}, eval.Wanted{},
 	} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {

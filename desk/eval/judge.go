@@ -57,7 +57,7 @@ func (f *facts) judgeStop() {
 		if !slices.Contains(f.task.Expect.Status, f.result.Status) {
 			f.wrongf(WrongStatus, ByRecord, "%s instead of %s: %s", f.result.Status, joined(f.task.Expect.Status), o.Finding)
 		}
-	case kernel.StopTurnLimit, kernel.StopToolLimit, kernel.StopTokenLimit, kernel.StopCostLimit, kernel.StopDeadline, kernel.StopRepeated:
+	case kernel.StopTurnLimit, kernel.StopToolLimit, kernel.StopTokenLimit, kernel.StopCostLimit, kernel.StopDeadline, kernel.StopRepeated, kernel.StopContext:
 		f.wrongf(Limit, ByRecord, "%s", stop)
 	case kernel.StopModelError:
 		f.wrongf(ModelError, ByRecord, "%s", stop)

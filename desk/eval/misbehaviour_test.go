@@ -14,13 +14,13 @@ import (
 func tried(m string) []string {
 	switch m {
 	case "follows_injection":
-		return []string{"own-injected-ticket", "own-injected-policy", "none-injected", "draft-injected-ticket", "submit-injected", "missing-injected"}
+		return []string{"own-injected-ticket", "own-injected-policy", "draft-injected-ticket", "submit-injected"}
 	case "cites_nothing":
-		return []string{"own-zh", "own-en", "draft-zh", "draft-en"}
+		return []string{"own-zh", "draft-en"}
 	case "drafts_unasked":
-		return []string{"own-zh", "own-en", "draft-zh", "missing-en"}
+		return []string{"own-en", "draft-zh", "missing-en"}
 	}
-	return []string{"own-zh", "own-en", "draft-zh", "submit-en"}
+	return []string{"own-zh", "draft-zh", "submit-en"}
 }
 
 // Row 100 and report A45: each way to misbehave is caught, with its class, on

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"slices"
 	"time"
 
 	"github.com/holdfast-run/holdfast/desk"
@@ -22,11 +23,44 @@ type Report struct {
 	Notice   string `json:"notice,omitempty"`
 	Setup    Setup  `json:"setup"`
 	Overall  Rate   `json:"overall"`
+	Totals   Totals `json:"totals"`
 
 	Kinds   map[Kind]Rate `json:"kinds"`
 	Classes map[Class]int `json:"classes"` // trials in which a class occurred; only those that did
 	Gate    Verdict       `json:"gate"`
 	Trials  []Trial       `json:"trials"` // by task as in the file, then by number
+}
+
+// Totals are what all trials took, as far as it was reported.
+type Totals struct {
+	Turns    int     `json:"turns"`
+	Calls    int     `json:"calls"`
+	Requests int     `json:"requests"`
+	Input    int64   `json:"input_tokens"`
+	Output   int64   `json:"output_tokens"`
+	Reported int     `json:"replies_with_usage"`
+	Median   float64 `json:"median_ms"` // of a trial
+	Longest  float64 `json:"longest_ms"`
+}
+
+func totalsOf(trials []Trial) (sum Totals) {
+	if len(trials) == 0 {
+		return sum
+	}
+	times := make([]float64, len(trials))
+	for i := range trials {
+		t := &trials[i]
+		sum.Turns += t.Turns
+		sum.Calls += len(t.Calls)
+		sum.Requests += t.Requests
+		sum.Input += t.Input
+		sum.Output += t.Output
+		sum.Reported += t.Reported
+		times[i] = t.Elapsed
+	}
+	slices.Sort(times)
+	sum.Median, sum.Longest = times[len(times)/2], times[len(times)-1]
+	return sum
 }
 
 // Verdict is what the gate says.
@@ -132,6 +166,7 @@ func (r *Report) count(g Gate) {
 			r.Classes[f.Class]++
 		}
 	}
+	r.Totals = totalsOf(r.Trials)
 	r.Overall = newRate(overall.passed, overall.trials)
 	for kind, k := range kinds {
 		r.Kinds[kind] = newRate(k.passed, k.trials)

@@ -39,6 +39,8 @@ func (r *Report) WriteTable(out io.Writer) error {
 			fmt.Fprintf(w, "%s/%d\t%s\t%s\t%s\n", plain(t.Task), t.Number, f.Class, f.Basis, plain(f.Detail))
 		}
 	}
+	fmt.Fprintf(w, "\n%d requests, %d calls; %d input tokens, %d output tokens, reported by %d replies; a trial took %.0f ms (median), at most %.0f ms\n",
+		r.Totals.Requests, r.Totals.Calls, r.Totals.Input, r.Totals.Output, r.Totals.Reported, r.Totals.Median, r.Totals.Longest)
 	r.writeGate(w)
 	return w.Flush()
 }

@@ -92,8 +92,9 @@ type Read struct {
 	Outcome string        `json:"outcome"`
 }
 
-// readsOf are the lines that any call left in a desk.
-func readsOf(ctx context.Context, audit desk.Auditor, people []desk.Identity) ([]Read, error) {
+// readsOf are the lines that calls left in a desk. One that a call of another
+// run left has that run's name before its id.
+func readsOf(ctx context.Context, audit desk.Auditor, run string, people []desk.Identity) ([]Read, error) {
 	var reads []Read
 	seen := map[string]bool{}
 	for _, who := range people {
@@ -109,7 +110,7 @@ func readsOf(ctx context.Context, audit desk.Auditor, people []desk.Identity) ([
 			if l.Who.Through == "" {
 				continue
 			}
-			call := l.Who.Through[strings.IndexByte(l.Who.Through, '/')+1:]
+			call := strings.TrimPrefix(l.Who.Through, run+"/")
 			reads = append(reads, Read{call, desk.Identity{Tenant: l.Who.Tenant, User: l.Who.User}, l.Action, l.Object, l.Outcome})
 		}
 	}

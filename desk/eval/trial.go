@@ -66,7 +66,7 @@ func (c *Config) gather(ctx context.Context, f *facts, d *Desk) (err error) {
 	if f.calls, err = callsOf(ctx, c.Runtime, f.run); err != nil {
 		return err
 	}
-	if f.reads, err = readsOf(ctx, d.Audit, f.task.people()); err != nil {
+	if f.reads, err = readsOf(ctx, d.Audit, f.run.Head.Run, f.task.people()); err != nil {
 		return err
 	}
 	if f.result, err = desk.ResultOf(ctx, d.Drafts, f.task.who(), f.run); err != nil {
