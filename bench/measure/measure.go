@@ -24,7 +24,7 @@ func Take(f func() error) (Sample, error) {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	cpu, err := cpuTime()
+	cpu, err := CPU()
 	if err != nil {
 		return Sample{}, err
 	}
@@ -33,7 +33,7 @@ func Take(f func() error) (Sample, error) {
 		return Sample{}, err
 	}
 	wall := time.Since(begun)
-	spent, err := cpuTime()
+	spent, err := CPU()
 	if err != nil {
 		return Sample{}, err
 	}
@@ -66,8 +66,8 @@ func Median(values []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// cpuTime is the user and system time of this process so far.
-func cpuTime() (time.Duration, error) {
+// CPU is the user and system time of this process so far.
+func CPU() (time.Duration, error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0, fmt.Errorf("getrusage: %w", err)
