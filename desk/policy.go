@@ -36,8 +36,9 @@ type Policy struct {
 // may see, in the version in force: the latest one that is valid. What they may
 // not see leaves no trace in what they find, not even in its order.
 type PolicyFinder interface {
-	// FindPolicies returns at most MaxFound policies for a query, which is
-	// literal text, best first; none where nothing fits: INVALID_ARGUMENT.
+	// FindPolicies returns at most MaxFound policies that have to do with a query,
+	// best first; none where nothing has, or the query has no word. The query is literal
+	// text: nothing in it is an operator. INVALID_ARGUMENT.
 	FindPolicies(ctx context.Context, who Identity, query string) ([]Policy, error)
 }
 

@@ -91,8 +91,8 @@ func Tools(s Services) (*tool.Set, error) {
 		}, t.listMyTickets)),
 		add(tool.Func(tool.Spec{
 			Name: SearchPolicy, Effect: kernel.Read,
-			Description: "Finds the policies that the person may see, at most five, best first. The query is a short literal keyword, such as 报销. Cite what you use by its policy_id.",
-			Schema:      schema(argument{"query", MaxQuery, "a short keyword"}),
+			Description: "Finds the policies that the person may see, at most five, best first. The query is a few words to look for, such as 差旅报销, or a short question; it is literal, and words that are missing do no harm. Cite what you use by its policy_id.",
+			Schema:      schema(argument{"query", MaxQuery, "words to look for"}),
 		}, t.searchPolicies)),
 		add(tool.Func(tool.Spec{
 			Name: PrepareDraft, Effect: kernel.Idempotent,

@@ -93,7 +93,7 @@ UPDATE policies SET valid_until = following.at FROM (
 	SELECT number, lead(valid_from, 1, 0x7fffffffffffffff) OVER (PARTITION BY tenant, id ORDER BY valid_from, number) AS at FROM policies
 ) AS following WHERE following.number = policies.number;
 DROP INDEX policies_in_force;
-CREATE INDEX policies_in_force ON policies (tenant, valid_from, valid_until, restricted, words);
+CREATE INDEX policies_in_force ON policies (tenant, id, valid_from, valid_until, restricted, words);
 CREATE VIRTUAL TABLE words USING fts5 (terms, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars '|'");
 CREATE VIRTUAL TABLE words_at USING fts5vocab (words, instance);
 CREATE TABLE embedders (
