@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -159,7 +158,7 @@ func TestNoticesOfManyBytes(t *testing.T) {
 		d.notice("n", text)
 		d.goOn(begun)
 		if got := d.x.State.Outcome.Stop; (got == kernel.StopAnswered) != ok {
-			t.Errorf("%.20q: %s (%s)", text, got, fmt.Sprint(d.x.State.Outcome.Detail))
+			t.Errorf("%.20q: %s (%s)", text, got, d.x.State.Outcome.Detail)
 		}
 	}
 }
