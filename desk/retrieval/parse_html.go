@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,7 @@ import (
 // readHTML reads the text that a browser would show, a line for each block. What
 // front matter says elsewhere is said by <meta name="policy-…" content="…">; the
 // title of the page stands in for that of the policy, or else its first heading.
-func readHTML(_ context.Context, _ string, raw []byte) (found, error) {
+func readHTML(ctx context.Context, _ string, raw []byte) (found, error) {
 	text, err := decode(raw, declaredEncoding(raw))
 	if err != nil {
 		return found{}, err
@@ -25,11 +26,27 @@ func readHTML(_ context.Context, _ string, raw []byte) (found, error) {
 	if !strings.HasPrefix(strings.TrimSpace(text), "<") {
 		return found{}, errors.New("it does not begin with a tag, as HTML does")
 	}
-	root, err := html.ParseWithOptions(strings.NewReader(withoutFormatting(text)), html.ParseOptionEnableScripting(false))
-	if err != nil {
+	root, err := html.ParseWithOptions(&until{ctx, strings.NewReader(withoutFormatting(text))}, html.ParseOptionEnableScripting(false))
+	switch {
+	case ctx.Err() != nil:
+		return found{}, errors.New("it took too long to read")
+	case err != nil:
 		return found{}, fmt.Errorf("it is no HTML that can be read: %w", err)
 	}
 	return readPage(root)
+}
+
+// until reads until ctx ends. Deep pages of many stray tags take the parser long.
+type until struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (u *until) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.Reader.Read(p)
 }
 
 // withoutFormatting makes plain elements of those that only change how letters

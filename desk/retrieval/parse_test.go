@@ -121,6 +121,8 @@ func TestParseRefuses(t *testing.T) {
 		"no version":              {"a.txt", "text", noVersion, "version"},
 		"no title":                {"a.html", "<p>text", noTitle, "title"},
 		"misspelt key":            {"a.md", "---\nviewers: [alice]\n---\ntext", whole(), "viewers"},
+		"deep front matter":       {"a.md", "---\nviewer: " + strings.Repeat("[", 1<<20) + "\n---\ntext", whole(), "front matter"},
+		"front matter that grows": {"a.md", "---\nviewer: &a [" + strings.Repeat("&b x, ", 99) + "*a, *a]\n---\ntext", whole(), "front matter"},
 		"misspelt tag":            {"a.html", `<meta name="policy-viewers" content="alice"><p>text`, whole(), "policy-viewers"},
 		"tag said twice":          {"a.html", `<meta name="policy-id" content="a"><meta name="policy-id" content="b"><p>text`, whole(), "twice"},
 		"viewer without a name":   {"a.html", `<meta name="policy-viewer" content=""><p>text`, whole(), "viewers"},
@@ -166,6 +168,18 @@ func TestParseIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := retrieval.Parse(ctx, "a.md", strings.NewReader("text"), whole()); kernel.CodeOf(err) != kernel.CodeCancelled {
+		t.Errorf("got %v", err)
+	}
+}
+
+// failing is a file whose reader panics.
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { panic("no such object") }
+
+func TestParseOutlivesAReaderThatPanics(t *testing.T) {
+	_, _, err := retrieval.Parse(t.Context(), "a.pdf", failing{}, whole())
+	if kernel.CodeOf(err) != kernel.CodeInvalidArgument || !strings.Contains(err.Error(), "no such object") {
 		t.Errorf("got %v", err)
 	}
 }
