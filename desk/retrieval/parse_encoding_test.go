@@ -78,7 +78,7 @@ func TestParseRefusesEncodings(t *testing.T) {
 		"UTF-8, declared as Latin": {"a.html", "<meta charset=windows-1252><p>" + "caf\u00e9", "something else"},
 		"UTF-8, declared as GBK":   {"a.html", "<meta charset=gbk><p>" + chinese, "gbk"},
 		"an encoding from nowhere": {"a.html", "<meta charset=x-none><p>text", "x-none"},
-		"GBK and Latin 1 in one":   {"a.txt", in(t, simplifiedchinese.GBK, chinese) + in(t, charmap.Windows1252, western), "encoding"},
+		"GBK and Latin 1 in one":   {"a.txt", in(t, simplifiedchinese.GBK, chinese) + in(t, charmap.Windows1252, "la même fête et le même rôle"), "encoding"},
 		"random bytes":             {"a.txt", strings.Repeat("\x93\xf1\x07\xbc\xe2\x81", 100), "encoding"},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, c.file, c.raw, whole(), c.why) })
