@@ -73,7 +73,7 @@ func (d *DB) PutPolicies(ctx context.Context, tenants []string, policies []desk.
 		}
 		versions[i] = version{tenant: tenants[i], Policy: p}
 	}
-	if err := d.embed(ctx, versions); err != nil {
+	if err := d.embedNew(ctx, versions); err != nil {
 		return nil, err
 	}
 	err = d.write(ctx, func(tx *tx) error {
@@ -100,8 +100,7 @@ type version struct {
 
 func (tx *tx) putPolicy(v *version) (changed bool, err error) {
 	hash := v.Hash()
-	var stored string
-	switch stored, err = only(tx, nil, readString, `SELECT hash FROM policies WHERE tenant = ? AND id = ? AND version = ?`, v.tenant, v.ID, v.Version); {
+	switch stored, err := tx.stored(v); {
 	case err != nil || stored == hash:
 		return false, err
 	case stored != "":
@@ -131,6 +130,11 @@ func (tx *tx) putPolicy(v *version) (changed bool, err error) {
 		return err == nil, err
 	}
 	return true, tx.putVector(number, v.vector)
+}
+
+// stored returns the hash of a version that is kept already, else nothing.
+func (tx *tx) stored(v *version) (hash string, err error) {
+	return only(tx, nil, readString, `SELECT hash FROM policies WHERE tenant = ? AND id = ? AND version = ?`, v.tenant, v.ID, v.Version)
 }
 
 // follow notes for the versions of a policy when the next one comes into force:

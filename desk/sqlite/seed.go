@@ -8,7 +8,7 @@ import (
 
 // seed adds the fixtures that are missing: tickets and policies of companies
 // that do not exist. What is there is left as it is.
-func (tx *tx) seed(policies []version) error {
+func (tx *tx) seed(policies []*version) error {
 	alice, bob := desk.Identity{Tenant: "acme", User: "alice"}, desk.Identity{Tenant: "acme", User: "bob"}
 	mallory := desk.Identity{Tenant: "other", User: "mallory"}
 	for _, t := range []struct {
@@ -24,8 +24,7 @@ func (tx *tx) seed(policies []version) error {
 			return err
 		}
 	}
-	for i := range policies {
-		p := &policies[i]
+	for _, p := range policies {
 		have, err := only(tx, nil, readString, `SELECT id FROM policies WHERE tenant = ? AND id = ? LIMIT 1`, p.tenant, p.ID)
 		if err == nil && have == "" {
 			_, err = tx.putPolicy(p)
@@ -37,14 +36,14 @@ func (tx *tx) seed(policies []version) error {
 	return nil
 }
 
-func fixturePolicies() []version {
-	all := []version{
+func fixturePolicies() []*version {
+	all := []*version{
 		{tenant: "acme", Policy: desk.Policy{ID: "P1001", Title: "差旅报销制度", Body: "差旅报销须附发票和出差审批单。材料补齐后可以申请复核。（虚构的示例，不是任何公司的制度。）"}},
 		{tenant: "acme", Policy: desk.Policy{ID: "P1002", Title: "报销附件补充说明", Body: "只给指定人员看的示例材料，不应出现在别人的结果里。", Viewers: []string{"alice"}}},
 		{tenant: "other", Policy: desk.Policy{ID: "P9001", Title: "另一租户的报销制度", Body: "另一租户的内部材料。"}},
 	}
-	for i := range all {
-		all[i].Version, all[i].ValidFrom = "1", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, p := range all {
+		p.Version, p.ValidFrom = "1", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	return all
 }

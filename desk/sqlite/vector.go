@@ -67,22 +67,45 @@ func (d *DB) unembedded(ctx context.Context) (numbers []int64, texts []string, e
 
 // embed gives versions that are about to be kept their vectors, before the
 // transaction that keeps them; without an embedder it does nothing.
-func (d *DB) embed(ctx context.Context, versions []version) error {
+func (d *DB) embed(ctx context.Context, versions []*version) error {
 	if d.embedder == nil {
 		return nil
 	}
 	texts := make([]string, len(versions))
-	for i := range versions {
-		texts[i] = versions[i].EmbedText()
+	for i, v := range versions {
+		texts[i] = v.EmbedText()
 	}
 	vectors, err := desk.Embed(ctx, d.embedder, texts)
 	if err != nil {
 		return err
 	}
-	for i := range versions {
-		versions[i].vector = vectors[i]
+	for i, v := range versions {
+		v.vector = vectors[i]
 	}
 	return nil
+}
+
+// embedNew embeds those that are not kept yet: what is imported again costs nothing.
+func (d *DB) embedNew(ctx context.Context, versions []version) error {
+	if d.embedder == nil {
+		return nil
+	}
+	var missing []*version
+	if err := d.write(ctx, func(tx *tx) error {
+		for i := range versions {
+			stored, err := tx.stored(&versions[i])
+			if err != nil {
+				return err
+			}
+			if stored == "" {
+				missing = append(missing, &versions[i])
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return d.embed(ctx, missing)
 }
 
 // embedder returns the number of the desk's embedder in the file.

@@ -171,6 +171,11 @@ func TestEmbedderFails(t *testing.T) {
 	if got := f.ranks(t, f.alice, desk.Keyword, "taxi", 5); len(got) != 0 {
 		t.Errorf("a failed import left %v", got)
 	}
+	good := f.with(t, newMeaning("m"))
+	good.put(t, "acme", p)
+	if changed := must(f.PutPolicies(t.Context(), []string{"acme"}, []desk.Policy{p}))(t); changed[0] {
+		t.Error("the same version again was kept again")
+	}
 	for _, e := range []desk.Embedder{meaning{}, sized{newMeaning("m"), 0}, sized{newMeaning("m"), desk.MaxDimensions + 1}} {
 		_, err := sqlite.Open(t.Context(), f.path, sqlite.Options{Embedder: e})
 		wantCode(t, kernel.CodeConfiguration, err)
