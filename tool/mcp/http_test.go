@@ -56,7 +56,7 @@ func changingServer(t *testing.T, allow func(w http.ResponseWriter, r *http.Requ
 	return web, server
 }
 
-// Report A39, over HTTP and in the protocol's latest revision: a tool that was
+// Report A39, over HTTP: a tool that was
 // added is there once the server has said so.
 func TestWebServerChanges(t *testing.T) {
 	web, server := changingServer(t, func(http.ResponseWriter, *http.Request) bool { return true })
