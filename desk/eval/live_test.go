@@ -139,3 +139,24 @@ func TestLiveModelThatMisbehaves(t *testing.T) {
 		})
 	}
 }
+
+// Row 13: a compatible server that gives every call the same id is judged by the
+// ids that the run gave them, in the audit too.
+func TestServerThatRepeatsIDs(t *testing.T) {
+	s := only(t, nil, "own-zh", "draft-zh")
+	server := answering(t, s, func(_ *eval.Task, _ int, played stub.Step) stub.Step {
+		for i := range played.Reply.Calls {
+			played.Reply.Calls[i].ID = "call_0"
+		}
+		return played
+	})
+	m, err := openai.New(openai.Config{BaseURL: server.OpenAIURL(), Key: "k", Name: "stub", Profile: kernel.Tolerant, Stream: true, MaxTokens: 1024})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range live(t, s, m).Trials {
+		if !trial.Passed || trial.Calls[0].ID == trial.Calls[1].ID || trial.Calls[0].Tool != "get_ticket" || trial.Calls[1].Arguments == "" {
+			t.Errorf("%+v, %+v", trial.Failures, trial.Calls)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -37,8 +38,11 @@ type Config struct {
 // ModeScript is the mode in which tasks play their scripts: see Scripted.
 const ModeScript = "script"
 
-// MaxTrials bounds the trials of each task.
-const MaxTrials = 1000
+// The bounds of an evaluation.
+const (
+	MaxTrials = 1000    // of each task
+	MaxRuns   = 100_000 // of all tasks
+)
 
 // Run runs all trials and judges them. The end of ctx interrupts it: trials under
 // way are cancelled, the report holds those that came to their end, and says that it is not
@@ -48,6 +52,9 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	c.Trials, c.Parallel = cmp.Or(c.Trials, 1), cmp.Or(c.Parallel, 4)
 	if c.Trials < 1 || c.Trials > MaxTrials || c.Parallel < 1 {
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "each task has from 1 to 1000 trials", Hint: "give another number"}
+	}
+	if n := c.Trials * len(c.Suite.Tasks); n > MaxRuns {
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: fmt.Sprintf("%d tasks with %d trials each are more than %d runs", len(c.Suite.Tasks), c.Trials, MaxRuns), Hint: "split the file of tasks, or run fewer trials"}
 	}
 	r := &Report{Format: Format, Started: time.Now().UTC(), Mode: c.Mode, Notice: c.Notice}
 	var err error

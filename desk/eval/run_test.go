@@ -3,7 +3,9 @@ package eval_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -110,6 +112,14 @@ func TestConfig(t *testing.T) {
 		if _, err := eval.Run(t.Context(), eval.Config{Suite: builtin(t), Model: eval.Scripted, Open: opener(t, nil), Runtime: runtime(t), Trials: n}); kernel.CodeOf(err) != kernel.CodeConfiguration {
 			t.Errorf("%d trials: %v", n, err)
 		}
+	}
+	lines := make([]string, eval.MaxRuns/eval.MaxTrials+1)
+	for i := range lines {
+		lines[i] = fmt.Sprintf(`{"id":"%d","kind":"own_ticket","user":"alice","question":"q","steps":[{"text":"x"}],"expect":{}}`, i)
+	}
+	_, err := eval.Run(t.Context(), eval.Config{Suite: parse(t, strings.Join(lines, "\n")), Model: eval.Scripted, Open: opener(t, nil), Runtime: runtime(t), Trials: eval.MaxTrials})
+	if kernel.CodeOf(err) != kernel.CodeConfiguration {
+		t.Errorf("too many runs: %v", err)
 	}
 	if err := parse(t, `{"id":"a","kind":"own_ticket","user":"alice","question":"q","expect":{}}`).Scriptable(); kernel.CodeOf(err) != kernel.CodeInvalidArgument {
 		t.Errorf("without steps: %v", err)

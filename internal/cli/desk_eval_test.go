@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+
+	"github.com/creack/pty"
 
 	"github.com/holdfast-run/holdfast/desk/eval"
 	"github.com/holdfast-run/holdfast/model/modeltest/stub"
@@ -71,5 +75,26 @@ func TestInterruptedEvaluation(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "holdfast-eval-*")); err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+// At a terminal the results are a table.
+func TestEvaluationAtATerminal(t *testing.T) {
+	dir := project(t, map[string]string{"tasks.jsonl": `{"id":"a","kind":"missing_id","user":"alice","question":"why?","steps":[{"text":"Which ticket?"}],"expect":{"status":["unsupported"]}}`})
+	cmd := process(t, dir, "desk", "eval", "--tasks", "tasks.jsonl")
+	screen, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer screen.Close()
+	shown, err := io.ReadAll(screen)
+	if err != nil && !errors.Is(err, syscall.EIO) { // which is how a terminal ends
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if text := string(shown); !strings.Contains(text, "missing_id  1       1       100.0 %") || !strings.Contains(text, "gate: met") || strings.Contains(text, "{") {
+		t.Error(text)
 	}
 }
