@@ -100,6 +100,8 @@ func (a *app) deskAsk(ctx context.Context, flags *askFlags, db *sqlite.DB, who d
 	if flags.mode == modeLive {
 		start.Session = flags.session // a script does not go on with a conversation
 	}
+	ctx, stop := untilInterrupted(ctx, func() {})
+	defer stop()
 	taken, err := a.deskTakeUp(ctx, flags, db, who)
 	if err != nil {
 		return err
@@ -114,8 +116,6 @@ func (a *app) deskAsk(ctx context.Context, flags *askFlags, db *sqlite.DB, who d
 
 // deskRun runs one question to its stop and reports what came of it.
 func (a *app) deskRun(ctx context.Context, flags *askFlags, rt *holdfast.Runtime, db *sqlite.DB, who desk.Identity, start holdfast.Start, taken []deskTaken) error {
-	ctx, stop := untilInterrupted(ctx, func() {})
-	defer stop()
 	trace := &deskTrace{}
 	run, err := follow(ctx, rt, start, trace.see)
 	if err != nil {

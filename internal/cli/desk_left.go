@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -66,24 +65,15 @@ func (k *deskKept) model(env func(string) string) (model.Model, error) {
 	return buildModel(c.Model)
 }
 
-// deskMade makes the agent of a question for `holdfast work`, which knows the
-// journal alone: the desk's file is the one that the journal stands beside.
-func deskMade(env func(string) string, k *deskKept, path string) (*made, error) {
+// deskBeside opens the desk that a journal stands beside: `holdfast work` knows the
+// journal alone.
+func deskBeside(path string) (*sqlite.DB, error) {
 	file, beside := strings.CutSuffix(path, runsOf(""))
 	if !beside {
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the run is a question at a desk, and its journal has another name than that of a desk",
 			Hint: "a desk's journal is the desk's file with " + runsOf("") + " behind it"}
 	}
-	db, err := sqlite.Open(context.Background(), file, sqlite.Options{})
-	if err != nil {
-		return nil, err
-	}
-	agent, err := k.agent(env, db)
-	if err != nil {
-		_ = db.Close()
-		return nil, err
-	}
-	return &made{agent: agent, release: sync.OnceFunc(func() { _ = db.Close() })}, nil
+	return sqlite.Open(context.Background(), file, sqlite.Options{})
 }
 
 // deskTaken is an earlier question of the person whose process ended before it
@@ -139,38 +129,68 @@ func deskLeft(ctx context.Context, rt *holdfast.Runtime, who desk.Identity) (boo
 
 // deskWork drives what the person's questions left to its stop, and returns the
 // runs. What cannot be gone on with, such as one of a model whose key is not there
-// any more, is cancelled.
-func deskWork(ctx context.Context, rt *holdfast.Runtime, who desk.Identity) (runs []string, err error) {
+// any more, is cancelled; so is what is under way when ctx or the time ends.
+func deskWork(ctx context.Context, rt *holdfast.Runtime, who desk.Identity) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxDeskTakeUp)
 	defer cancel()
-	var mu sync.Mutex
-	unable := map[string]error{}
-	load := holdfast.Workload{
-		Once: true,
-		Only: func(h journal.Head) bool {
-			return h.Owner() == journal.Owner{Tenant: who.Tenant, User: who.User} && !driven(&h, time.Now())
-		},
-		Taken: func(h journal.Head) {
-			mu.Lock()
-			defer mu.Unlock()
-			runs = append(runs, h.Run)
-		},
-		Left: func(h journal.Head, err error) {
-			mu.Lock()
-			defer mu.Unlock()
-			unable[h.Run] = err
-		},
-	}
-	if err := rt.Work(ctx, load); err != nil || len(unable) == 0 {
-		return runs, err
-	}
-	for run, why := range unable {
-		reason := fmt.Sprintf("its process ended, and it cannot be gone on with: %s", asError(why).Message)
-		err := rt.Signal(ctx, run, holdfast.Signal{Kind: holdfast.SignalCancel, By: "desk", Reason: kernel.Clip(reason, 500)})
-		if err != nil && kernel.CodeOf(err) != kernel.CodeRunStopped {
-			return nil, err
+	t := &deskTaker{ctx: ctx, rt: rt, who: who, unable: map[string]error{}}
+	err := t.work()
+	for run, why := range t.unable {
+		if err == nil {
+			err = t.cancel(run, why)
 		}
 	}
-	err = rt.Work(ctx, load)
-	return runs, err
+	if err == nil && len(t.unable) > 0 {
+		err = t.work()
+	}
+	return t.runs, err
+}
+
+// deskTaker takes over what the questions of a person left.
+type deskTaker struct {
+	ctx context.Context
+	rt  *holdfast.Runtime
+	who desk.Identity
+
+	mu     sync.Mutex
+	runs   []string
+	unable map[string]error
+	stops  []func()
+}
+
+// work drives until nothing can go on any more. The end of the context cancels the
+// runs, which is sooner than to hand them back.
+func (t *deskTaker) work() error {
+	err := t.rt.Work(context.WithoutCancel(t.ctx), holdfast.Workload{Once: true, Only: t.wants, Taken: t.taken, Left: t.left})
+	for _, stop := range t.stops {
+		stop()
+	}
+	t.stops = nil
+	return err
+}
+
+func (t *deskTaker) wants(h journal.Head) bool {
+	return h.Owner() == journal.Owner{Tenant: t.who.Tenant, User: t.who.User} && !driven(&h, time.Now())
+}
+
+func (t *deskTaker) taken(h journal.Head) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.runs = append(t.runs, h.Run)
+	t.stops = append(t.stops, cancelAtEnd(t.ctx, t.rt, h.Run))
+}
+
+func (t *deskTaker) left(h journal.Head, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unable[h.Run] = err
+}
+
+func (t *deskTaker) cancel(run string, why error) error {
+	reason := "its process ended, and it cannot be gone on with: " + asError(why).Message
+	err := t.rt.Signal(t.ctx, run, holdfast.Signal{Kind: holdfast.SignalCancel, By: "desk", Reason: kernel.Clip(reason, 500)})
+	if kernel.CodeOf(err) == kernel.CodeRunStopped {
+		return nil
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -162,6 +163,34 @@ func TestKilledAskThatCannotGoOnEnds(t *testing.T) {
 	if server.Count() != 4 {
 		t.Errorf("%d requests", server.Count())
 	}
+}
+
+// An interrupt while an earlier question is gone on with cancels that one, begins
+// nothing, and ends the command in order.
+func TestInterruptWhileTakingUp(t *testing.T) {
+	dir, server := liveDesk(t)
+	killAt(t, server, 3, askLive(t, dir))
+	held := deskAnswers()[3]
+	held.Stall = stub.Never()
+	server.Play(held)
+	cmd := askLive(t, dir)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-server.Arrived(4)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupt || !strings.Contains(errs.String(), `"code":"CANCELLED"`) {
+		t.Errorf("%v: %s", err, &errs)
+	}
+	runs := printed[[]head](t, process(t, dir, "runs", "ls", "--json", "--db", "desk.db.runs.db"))
+	if len(runs) != 1 || runs[0].Stop != "cancelled" {
+		t.Errorf("runs: %+v", runs)
+	}
+	wantOneDraft(t, dir)
 }
 
 // A conversation has one question at a time: another process's is not taken for

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 
+	"github.com/holdfast-run/holdfast/desk/sqlite"
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/internal/cli/config"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -20,6 +21,7 @@ type agents struct {
 
 	mu   sync.Mutex
 	made map[string]*made
+	desk *sqlite.DB // beside the journal, once a question at it was taken over
 }
 
 type made struct {
@@ -55,7 +57,7 @@ func (m *agents) of(_ context.Context, s *engine.Stored) (*engine.Agent, *config
 
 func (m *agents) make(kept json.RawMessage) (*made, error) {
 	if k, ok := deskKeptOf(kept); ok {
-		return deskMade(m.env, k, m.journal)
+		return m.question(k)
 	}
 	c, err := config.FromStored(kept)
 	if err != nil {
@@ -71,6 +73,22 @@ func (m *agents) make(kept json.RawMessage) (*made, error) {
 	return &made{agent: agent, config: c, release: release}, nil
 }
 
+// question makes the agent of a question at the desk.
+func (m *agents) question(k *deskKept) (*made, error) {
+	if m.desk == nil {
+		db, err := deskBeside(m.journal)
+		if err != nil {
+			return nil, err
+		}
+		m.desk = db
+	}
+	agent, err := k.agent(m.env, m.desk)
+	if err != nil {
+		return nil, err
+	}
+	return &made{agent: agent, release: func() {}}, nil
+}
+
 // release kills the programs that the agents run, and closes what they hold
 // open. It may be called again.
 func (m *agents) release() {
@@ -78,5 +96,8 @@ func (m *agents) release() {
 	defer m.mu.Unlock()
 	for _, x := range m.made {
 		x.end()
+	}
+	if m.desk != nil {
+		_ = m.desk.Close() // nothing is under way in it any more
 	}
 }
