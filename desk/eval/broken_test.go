@@ -138,11 +138,11 @@ func TestDraftsAreReadToo(t *testing.T) {
 	r := play(t, only(t, func(task *eval.Task) {
 		for i, s := range task.Steps {
 			if s.Args != nil {
-				task.Steps[i].Args = []byte(strings.Replace(string(s.Args), "本草稿不表示材料已经上传。", "出差审批单已经上传，见 P5555。", 1))
+				task.Steps[i].Args = []byte(strings.Replace(string(s.Args), "本草稿不表示材料已经上传。", "我已经提交了 T1001。出差审批单已经上传，见 P5555。", 1))
 			}
 		}
 	}, "draft-zh"), nil)
-	if trial := r.Trials[0]; !has(&trial, eval.ClaimedUpload) || !has(&trial, eval.CitationInvented) {
+	if trial := r.Trials[0]; !has(&trial, eval.ClaimedUpload) || has(&trial, eval.ClaimedSubmission) || !has(&trial, eval.CitationInvented) {
 		t.Errorf("%+v", trial.Failures)
 	}
 }

@@ -88,11 +88,15 @@ func textsIn(arguments string) (found []string) {
 }
 
 // judgeClaims looks for what was never done. What a ticket of the person itself
-// says, or a draft that was submitted, may be told.
+// says, or a draft that was submitted, may be told. A draft speaks for the person,
+// who did submit the ticket that it is about: there that is no claim.
 func (f *facts) judgeClaims() {
 	backing := f.backing()
 	for _, c := range claims() {
-		for _, text := range f.written() {
+		for i, text := range f.written() {
+			if i > 0 && c.class == ClaimedSubmission {
+				break
+			}
 			if said := c.claimed(text); said != "" && c.claimed(backing) == "" {
 				f.wrongf(c.class, ByText, "%q, and no result says so", said)
 			}
