@@ -29,6 +29,9 @@ type Report struct {
 	Classes map[Class]int `json:"classes"` // trials in which a class occurred; only those that did
 	Gate    Verdict       `json:"gate"`
 	Trials  []Trial       `json:"trials"` // by task as in the file, then by number
+
+	// Compared is beside an earlier report; nil: there is none.
+	Compared *Comparison `json:"comparison,omitempty"`
 }
 
 // Totals are what all trials took, as far as it was reported.

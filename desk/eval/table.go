@@ -41,6 +41,9 @@ func (r *Report) WriteTable(out io.Writer) error {
 	}
 	fmt.Fprintf(w, "\n%d requests, %d calls; %d input tokens, %d output tokens, reported by %d replies; a trial took %.0f ms (median), at most %.0f ms\n",
 		r.Totals.Requests, r.Totals.Calls, r.Totals.Input, r.Totals.Output, r.Totals.Reported, r.Totals.Median, r.Totals.Longest)
+	if r.Compared != nil {
+		r.Compared.write(w)
+	}
 	r.writeGate(w)
 	return w.Flush()
 }

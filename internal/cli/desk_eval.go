@@ -30,7 +30,7 @@ const builtinTasks = "built-in"
 // evalFlags are the flags of `desk eval`.
 type evalFlags struct {
 	*deskFlags
-	config, mode, tasks, trials, out string
+	config, mode, tasks, trials, out, against string
 }
 
 func (a *app) deskEvalCommand(common *deskFlags) *cobra.Command {
@@ -58,6 +58,7 @@ func (a *app) deskEvalCommand(common *deskFlags) *cobra.Command {
 	f.StringVar(&flags.tasks, "tasks", "", "the `FILE` of tasks, as JSON lines (default those that come with the program)")
 	f.StringVar(&flags.trials, "trials", "1", "run each task `N` times, 1 to 1000")
 	f.StringVar(&flags.out, "out", "", "the `FOLDER` for results.json, junit.xml, report.txt and the runs (default none)")
+	f.StringVar(&flags.against, "against", "", "compare with the results.json in `FILE`, of the same tasks (default with nothing)")
 	return cmd
 }
 
@@ -65,6 +66,12 @@ func (a *app) deskEval(ctx context.Context, flags *evalFlags) error {
 	c, err := a.evaluation(flags)
 	if err != nil {
 		return err
+	}
+	var earlier *eval.Report
+	if flags.against != "" {
+		if earlier, err = readReport(flags.against, c.Suite); err != nil {
+			return err
+		}
 	}
 	desks, err := os.MkdirTemp("", "holdfast-eval-")
 	if err != nil {
@@ -88,6 +95,9 @@ func (a *app) deskEval(ctx context.Context, flags *evalFlags) error {
 	report, err := eval.Run(ctx, *c)
 	if report == nil {
 		return err
+	}
+	if earlier != nil && report.Complete {
+		report.Compared = report.Against(earlier)
 	}
 	if err := errors.Join(err, a.tellReport(flags.out, report)); err != nil {
 		return err
@@ -145,6 +155,20 @@ func (a *app) liveModel(config string) (model.Model, time.Duration, error) {
 	}
 	m, err := buildModel(c.Model)
 	return m, c.RequestTimeout, err
+}
+
+// readReport reads what is to be compared with, which is of these tasks.
+func readReport(file string, s *eval.Suite) (*eval.Report, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("the earlier report %.200q cannot be read", file), Hint: "name a results.json with --against", Err: err}
+	}
+	defer f.Close()
+	r, err := eval.ReadReport(f)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Fits(s)
 }
 
 // readTasks reads a file of tasks, or the suite that comes with the program.
