@@ -52,19 +52,7 @@ func (a *app) deskPoliciesImportCommand(flags *deskFlags) *cobra.Command {
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return a.desk(cmd.Context(), flags, func(ctx context.Context, db *sqlite.DB, _ desk.Identity) error {
-				tenants, policies, err := parseFiles(ctx, files, over)
-				if err != nil {
-					return err
-				}
-				changed, err := db.PutPolicies(ctx, tenants, policies)
-				if err != nil {
-					return err
-				}
-				list := make([]deskImport, len(policies))
-				for i, p := range policies {
-					list[i] = deskImport{toDeskPolicy(tenants[i], p), append([]string{}, p.Viewers...), utf8.RuneCountInString(p.Body), changed[i]}
-				}
-				return writeJSON(a.stdout, list)
+				return interruptibly(ctx, func(ctx context.Context) error { return a.importPolicies(ctx, db, files, over) })
 			})
 		},
 	}
@@ -75,6 +63,22 @@ func (a *app) deskPoliciesImportCommand(flags *deskFlags) *cobra.Command {
 	cmd.Flags().StringVar(&over.ID, "id", "", "the policy's `ID`, for one file")
 	cmd.Flags().StringVar(&over.Title, "title", "", "the `TITLE`, for one file")
 	return cmd
+}
+
+func (a *app) importPolicies(ctx context.Context, db *sqlite.DB, files []string, over retrieval.Front) error {
+	tenants, policies, err := parseFiles(ctx, files, over)
+	if err != nil {
+		return err
+	}
+	changed, err := db.PutPolicies(ctx, tenants, policies)
+	if err != nil {
+		return err
+	}
+	list := make([]deskImport, len(policies))
+	for i, p := range policies {
+		list[i] = deskImport{toDeskPolicy(tenants[i], p), append([]string{}, p.Viewers...), utf8.RuneCountInString(p.Body), changed[i]}
+	}
+	return writeJSON(a.stdout, list)
 }
 
 func parseFiles(ctx context.Context, files []string, over retrieval.Front) (tenants []string, policies []desk.Policy, err error) {

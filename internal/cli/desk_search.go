@@ -38,7 +38,9 @@ func (a *app) deskSearchCommand(common *deskFlags) *cobra.Command {
 			"that counts pieces of words: it is no semantic model. A leak, a policy that the person may not see, is exit code 1.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.inLanguage(common, func() error { return a.deskSearch(cmd.Context(), flags) })
+			return a.inLanguage(common, func() error {
+				return interruptibly(cmd.Context(), func(ctx context.Context) error { return a.deskSearch(ctx, flags) })
+			})
 		},
 	}
 	f := cmd.Flags()

@@ -6,6 +6,8 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // untilInterrupted returns a context that ends with the first signal that asks
@@ -38,4 +40,16 @@ func untilInterrupted(ctx context.Context, hurry func()) (_ context.Context, sto
 		listener.Wait()
 		cancel()
 	})
+}
+
+// interruptibly carries out what keeps nothing when it is cut short. A signal
+// that asks the process to end ends it, with CANCELLED.
+func interruptibly(ctx context.Context, do func(context.Context) error) error {
+	ctx, stop := untilInterrupted(ctx, func() {})
+	defer stop()
+	err := do(ctx)
+	if err != nil && ctx.Err() != nil {
+		return &kernel.Error{Code: kernel.CodeCancelled, Message: "interrupted", Hint: "nothing was kept of it", Err: err}
+	}
+	return err
 }
