@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-run/holdfast"
 	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/desk/sqlite"
+	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/internal/cli/config"
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -88,7 +89,8 @@ const maxDeskTakeUp = 30 * time.Second
 
 // deskTakeUp goes on with what the person's earlier questions left when their
 // process ended, or ends it where that cannot be: nothing stays under way that
-// nobody drives, and a session is free for the next question.
+// nobody drives, and a session is free for the next question. Runs of other programs
+// in the same journal are theirs, and stay as they are.
 func (a *app) deskTakeUp(ctx context.Context, flags *askFlags, db *sqlite.DB, who desk.Identity) ([]deskTaken, error) {
 	rt, err := holdfast.Open(ctx, holdfast.Options{File: runsOf(flags.db), Agents: func(_ context.Context, s *holdfast.Stored) (*holdfast.Agent, error) {
 		k, ok := deskKeptOf(s.Question.Config)
@@ -101,16 +103,16 @@ func (a *app) deskTakeUp(ctx context.Context, flags *askFlags, db *sqlite.DB, wh
 		return nil, err
 	}
 	defer rt.Close()
-	left, err := deskLeft(ctx, rt, who)
+	t := &deskTaker{rt: rt, who: who, asked: map[string]bool{}, unable: map[string]error{}}
+	left, err := t.any(ctx)
 	if err != nil || !left {
 		return nil, err
 	}
-	runs, err := deskWork(ctx, rt, who)
-	if err != nil {
+	if err := t.drive(ctx); err != nil {
 		return nil, err
 	}
-	taken := make([]deskTaken, len(runs))
-	for i, run := range runs {
+	taken := make([]deskTaken, len(t.runs))
+	for i, run := range t.runs {
 		h, err := rt.Journal().Head(context.WithoutCancel(ctx), run)
 		if err != nil {
 			return nil, err
@@ -120,20 +122,33 @@ func (a *app) deskTakeUp(ctx context.Context, flags *askFlags, db *sqlite.DB, wh
 	return taken, nil
 }
 
-// deskLeft reports whether there may be questions of the person that nobody drives
-// any more: a process that stopped its run and ended meanwhile looks like it too.
-func deskLeft(ctx context.Context, rt *holdfast.Runtime, who desk.Identity) (bool, error) {
-	heads, err := rt.List(ctx, journal.Query{Owner: &journal.Owner{Tenant: who.Tenant, User: who.User}, State: journal.Running})
-	return slices.ContainsFunc(heads, func(h journal.Head) bool { return !driven(&h, time.Now()) }), err
+// deskTaker takes over what the questions of a person left.
+type deskTaker struct {
+	ctx context.Context
+	rt  *holdfast.Runtime
+	who desk.Identity
+
+	mu     sync.Mutex
+	asked  map[string]bool // whether a run is a question at the desk, by its id
+	runs   []string
+	unable map[string]error
+	stops  []func()
 }
 
-// deskWork drives what the person's questions left to its stop, and returns the
-// runs. What cannot be gone on with, such as one of a model whose key is not there
-// any more, is cancelled; so is what is under way when ctx or the time ends.
-func deskWork(ctx context.Context, rt *holdfast.Runtime, who desk.Identity) ([]string, error) {
+// any reports whether there may be questions of the person that nobody drives
+// any more: a process that stopped its run and ended meanwhile looks like it too.
+func (t *deskTaker) any(ctx context.Context) (bool, error) {
+	heads, err := t.rt.List(ctx, journal.Query{Owner: &journal.Owner{Tenant: t.who.Tenant, User: t.who.User}, State: journal.Running})
+	return slices.ContainsFunc(heads, t.wants), err
+}
+
+// drive drives what the person's questions left to its stop. What cannot be gone
+// on with, such as one of a model whose key is not there any more, is cancelled;
+// so is what is under way when ctx or the time ends.
+func (t *deskTaker) drive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, maxDeskTakeUp)
 	defer cancel()
-	t := &deskTaker{ctx: ctx, rt: rt, who: who, unable: map[string]error{}}
+	t.ctx = ctx
 	err := t.work()
 	for run, why := range t.unable {
 		if err == nil {
@@ -143,19 +158,7 @@ func deskWork(ctx context.Context, rt *holdfast.Runtime, who desk.Identity) ([]s
 	if err == nil && len(t.unable) > 0 {
 		err = t.work()
 	}
-	return t.runs, err
-}
-
-// deskTaker takes over what the questions of a person left.
-type deskTaker struct {
-	ctx context.Context
-	rt  *holdfast.Runtime
-	who desk.Identity
-
-	mu     sync.Mutex
-	runs   []string
-	unable map[string]error
-	stops  []func()
+	return err
 }
 
 // work drives until nothing can go on any more. The end of the context cancels the
@@ -170,7 +173,23 @@ func (t *deskTaker) work() error {
 }
 
 func (t *deskTaker) wants(h journal.Head) bool {
-	return h.Owner() == journal.Owner{Tenant: t.who.Tenant, User: t.who.User} && !driven(&h, time.Now())
+	return h.Owner() == journal.Owner{Tenant: t.who.Tenant, User: t.who.User} && !driven(&h, time.Now()) && t.isAsked(h.Run)
+}
+
+// isAsked reports whether a run is a question at the desk, by what is kept with it. One
+// that cannot be read is none: holdfast db check looks at those.
+func (t *deskTaker) isAsked(run string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	asked, known := t.asked[run]
+	if !known {
+		s, err := engine.ReadStored(context.Background(), t.rt.Journal(), run)
+		if err == nil {
+			_, asked = deskKeptOf(s.Question.Config)
+		}
+		t.asked[run] = asked
+	}
+	return asked
 }
 
 func (t *deskTaker) taken(h journal.Head) {

@@ -165,6 +165,42 @@ func TestKilledAskThatCannotGoOnEnds(t *testing.T) {
 	}
 }
 
+// A run of another program in the desk's journal, of the same person and killed as
+// well, is not a question at the desk: it is neither gone on with nor ended, and its
+// own program still can.
+func TestKilledRunOfAnotherProgramStays(t *testing.T) {
+	dir, server := liveDesk(t)
+	killAt(t, server, 0, withKey(process(t, dir, "run", "-c", "live.yaml", "--db", "desk.db.runs.db", "--tenant", "acme", "--user", "alice", "Hello")))
+	if r := deskOutput[deskReport](t, dir, "ask", "--session", "s", "q"); len(r.Taken) != 0 {
+		t.Errorf("taken up: %+v", r.Taken)
+	}
+	held := deskAnswers()[0]
+	held.Stall = stub.Never()
+	server.Play(held)
+	killed := askLive(t, dir)
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-server.Arrived(1)
+	if err := killed.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = killed.Wait() // killed
+	server.Play(deskAnswers()...)
+	r := printed[deskReport](t, withKey(process(t, dir, "desk", "ask", "--session", "s", "q")))
+	if len(r.Taken) != 1 || r.Taken[0].Stop != "verified_success" {
+		t.Errorf("taken up: %+v", r.Taken)
+	}
+	left := printed[[]head](t, process(t, dir, "runs", "ls", "--json", "--state", "running", "--db", "desk.db.runs.db"))
+	if len(left) != 1 || left[0].Question != "Hello" {
+		t.Fatalf("left: %+v", left)
+	}
+	server.Play(stub.Text("Hello."))
+	if out := succeed(t, withKey(process(t, dir, "work", "--once", "--db", "desk.db.runs.db"))); !strings.Contains(out, "stop: answered") {
+		t.Errorf("work: %s", out)
+	}
+}
+
 // An interrupt while an earlier question is gone on with cancels that one, begins
 // nothing, and ends the command in order.
 func TestInterruptWhileTakingUp(t *testing.T) {
