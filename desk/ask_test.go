@@ -32,6 +32,9 @@ func open(t testing.TB) *office {
 	t.Helper()
 	dir := t.TempDir()
 	db, err := sqlite.Create(t.Context(), filepath.Join(dir, "desk.db"), sqlite.Options{})
+	if err == nil {
+		err = db.AddFixtures(t.Context())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,6 +39,9 @@ func file(t testing.TB) string {
 	path := filepath.Join(t.TempDir(), "desk.db")
 	db, err := sqlite.Create(t.Context(), path, sqlite.Options{})
 	if err == nil {
+		err = db.AddFixtures(t.Context())
+	}
+	if err == nil {
 		err = db.Close()
 	}
 	if err != nil {

@@ -27,6 +27,9 @@ func opener(t testing.TB, change func(*eval.Desk)) func(context.Context) (*eval.
 	var n atomic.Int64
 	return func(ctx context.Context) (*eval.Desk, error) {
 		db, err := sqlite.Create(ctx, filepath.Join(dir, fmt.Sprintf("%d.db", n.Add(1))), sqlite.Options{})
+		if err == nil {
+			err = db.AddFixtures(ctx)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -43,6 +43,9 @@ func open(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{clock: newClock(), path: filepath.Join(t.TempDir(), "desk.db")}
 	f.DB = create(t, f.path, f.clock)
+	if err := f.AddFixtures(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	for user, who := range map[string]*desk.Identity{"alice": &f.alice, "bob": &f.bob, "mallory": &f.mallory} {
 		*who = must(desk.Fixture(user))(t)
 	}

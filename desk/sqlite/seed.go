@@ -1,13 +1,23 @@
 package sqlite
 
 import (
+	"context"
 	"time"
 
 	"github.com/holdfast-run/holdfast/desk"
 )
 
-// seed adds the fixtures that are missing: tickets and policies of companies
-// that do not exist. What is there is left as it is.
+// AddFixtures adds those of the fixtures that are missing, to try a desk with:
+// tickets and policies of [desk.Fixtures], people of companies that do not exist.
+// What is there stays as it is. EMBEDDING_FAILED.
+func (d *DB) AddFixtures(ctx context.Context) error {
+	policies := fixturePolicies()
+	if err := d.embed(ctx, policies); err != nil {
+		return err
+	}
+	return d.write(ctx, func(tx *tx) error { return tx.seed(policies) })
+}
+
 func (tx *tx) seed(policies []*version) error {
 	alice, bob := desk.Identity{Tenant: "acme", User: "alice"}, desk.Identity{Tenant: "acme", User: "bob"}
 	mallory := desk.Identity{Tenant: "other", User: "mallory"}

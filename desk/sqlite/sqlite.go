@@ -49,8 +49,8 @@ type DB struct {
 }
 
 // Create opens the desk in the file at path and makes what is missing: the
-// file, its tables, and the fixtures to try it with. What is there stays as it is.
-// CONFIGURATION, VERSION, LOCAL_STORAGE or EMBEDDING_FAILED.
+// file and its tables, with nothing in them. What is there stays as it is.
+// CONFIGURATION, VERSION or LOCAL_STORAGE.
 func Create(ctx context.Context, path string, o Options) (*DB, error) {
 	if path == "" {
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the desk needs a file", Hint: "name one with --db"}
@@ -62,16 +62,7 @@ func Create(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	fixtures := fixturePolicies()
-	if err := d.embed(ctx, fixtures); err != nil {
-		return nil, errors.Join(err, d.Close())
-	}
-	if err := d.write(ctx, func(tx *tx) error {
-		if err := tx.migrate(); err != nil {
-			return err
-		}
-		return tx.seed(fixtures)
-	}); err != nil {
+	if err := d.write(ctx, (*tx).migrate); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil

@@ -198,8 +198,8 @@ type sized struct {
 
 func (s sized) Dimensions() int { return s.n }
 
-// More than one batch is embedded, and a desk that is made with an embedder has
-// its fixtures embedded at once.
+// More than one batch is embedded, and fixtures that are added to a desk with
+// an embedder are embedded at once.
 func TestEmbedMany(t *testing.T) {
 	f := open(t)
 	var tenants []string
@@ -218,6 +218,9 @@ func TestEmbedMany(t *testing.T) {
 	}
 	made := must(sqlite.Create(t.Context(), f.path+"2", sqlite.Options{Embedder: hashed.Embedder{}}))(t)
 	defer made.Close()
+	if err := made.AddFixtures(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if n := must(made.EmbedPolicies(t.Context()))(t); n != 0 {
 		t.Errorf("a new desk had %d fixtures without vectors", n)
 	}

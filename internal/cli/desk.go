@@ -66,6 +66,9 @@ func (a *app) deskInitCommand(flags *deskFlags) *cobra.Command {
 					return err
 				}
 				defer db.Close()
+				if err := db.AddFixtures(cmd.Context()); err != nil {
+					return err
+				}
 				return writeJSON(a.stdout, struct {
 					File     string          `json:"file"`
 					Fixtures []desk.Identity `json:"fixtures"`

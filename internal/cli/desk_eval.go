@@ -206,6 +206,9 @@ func freshDesks(folder string) func(context.Context) (*eval.Desk, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := db.AddFixtures(ctx); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
 		return &eval.Desk{
 			Tickets: db, Drafts: db, Policies: db, Finder: db, Audit: db, AddTicket: db.AddTicket,
 			Close: func() error { return errors.Join(db.Close(), os.RemoveAll(dir)) },

@@ -73,7 +73,7 @@ func (a *app) deskSearch(ctx context.Context, flags *searchFlags) error {
 	defer func() { _ = os.RemoveAll(dir) }()
 	place := filepath.Join(dir, "desk.db")
 	options := sqlite.Options{Embedder: hashed.Embedder{}}
-	open := sqlite.Create // with its fixtures, and what is built in beside them
+	open := sqlite.Create
 	if flags.questions != "" {
 		open = sqlite.Open
 		if err := copyDesk(ctx, flags.db, place); err != nil {
@@ -86,7 +86,7 @@ func (a *app) deskSearch(ctx context.Context, flags *searchFlags) error {
 	}
 	defer db.Close()
 	if flags.questions == "" {
-		err = importCorpus(ctx, db)
+		err = importBuiltIn(ctx, db)
 	} else {
 		_, err = db.EmbedPolicies(ctx)
 	}
@@ -124,7 +124,11 @@ func (f *searchFlags) read() ([]retrieval.Question, error) {
 	return retrieval.ReadQuestions(f.questions, file)
 }
 
-func importCorpus(ctx context.Context, db *sqlite.DB) error {
+// importBuiltIn fills a desk with what the built-in questions ask about.
+func importBuiltIn(ctx context.Context, db *sqlite.DB) error {
+	if err := db.AddFixtures(ctx); err != nil {
+		return err
+	}
 	corpus := desk.Corpus()
 	names, err := fs.Glob(corpus, "testdata/policies/*.md")
 	if err != nil {
