@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -84,7 +85,8 @@ type deskTaken struct {
 	Stop string `json:"stop"` // empty: it has not stopped yet
 }
 
-// maxDeskTakeUp bounds the time for what was left before it is handed on.
+// maxDeskTakeUp bounds the time for what was left, where the next question has no
+// shorter one.
 const maxDeskTakeUp = 30 * time.Second
 
 // deskTakeUp goes on with what the person's earlier questions left when their
@@ -108,7 +110,9 @@ func (a *app) deskTakeUp(ctx context.Context, flags *askFlags, db *sqlite.DB, wh
 	if err != nil || !left {
 		return nil, err
 	}
-	if err := t.drive(ctx); err != nil {
+	limit := min(maxDeskTakeUp, flags.limits.Deadline)
+	a.deskTell(flags.deskFlags, noticeTakesUp, limit)
+	if err := t.drive(ctx, limit); err != nil {
 		return nil, err
 	}
 	taken := make([]deskTaken, len(t.runs))
@@ -145,8 +149,9 @@ func (t *deskTaker) any(ctx context.Context) (bool, error) {
 // drive drives what the person's questions left to its stop. What cannot be gone
 // on with, such as one of a model whose key is not there any more, is cancelled;
 // so is what is under way when ctx or the time ends.
-func (t *deskTaker) drive(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, maxDeskTakeUp)
+func (t *deskTaker) drive(ctx context.Context, limit time.Duration) error {
+	over := &kernel.Error{Code: kernel.CodeCancelled, Message: fmt.Sprintf("its process ended, and the next question had %s to go on with it", limit)}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, over)
 	defer cancel()
 	t.ctx = ctx
 	err := t.work()

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/creack/pty"
+
 	"github.com/holdfast-run/holdfast/model/modeltest/stub"
 )
 
@@ -227,6 +229,39 @@ func TestInterruptWhileTakingUp(t *testing.T) {
 		t.Errorf("runs: %+v", runs)
 	}
 	wantOneDraft(t, dir)
+}
+
+// What was left has no more time than the next question itself, which a person at a
+// terminal is told. Its end says so in the record.
+func TestTakingUpIsBounded(t *testing.T) {
+	dir, server := liveDesk(t)
+	killAt(t, server, 3, askLive(t, dir))
+	held := deskAnswers()[3]
+	held.Stall = stub.Never()
+	server.Play(held)
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer slave.Close()
+	cmd := withKey(process(t, dir, "desk", "ask", "--deadline", "500ms", "--session", "s", "q")) // whatever becomes of it in that time
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, slave
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	k := &keyboard{t: t, person: master}
+	k.waitFor("is gone on with first, for 500ms at most", 1)
+	_ = cmd.Wait()
+	var r deskReport
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil || len(r.Taken) != 1 || r.Taken[0].Stop != "cancelled" {
+		t.Fatalf("%v: %s", err, &out)
+	}
+	shown := printed[record](t, process(t, dir, "runs", "show", "--db", "desk.db.runs.db", "--json", r.Taken[0].Run))
+	if !strings.Contains(shown.Detail, "had 500ms to go on with it") {
+		t.Errorf("the reason is %q", shown.Detail)
+	}
 }
 
 // A conversation has one question at a time: another process's is not taken for

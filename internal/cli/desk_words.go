@@ -17,6 +17,7 @@ const (
 	noticeFixtures phrase = iota
 	noticeCancelled
 	noticeScript
+	noticeTakesUp // with the time that it has at most
 	wordDraft
 	wordSubject
 	wordExpires
@@ -32,6 +33,8 @@ func said(p phrase) (en, zh string) {
 		return "nothing was submitted", "没有提交任何内容"
 	case noticeScript:
 		return "the model is a fixed script and no real model", "这里的模型是固定脚本，不是真实模型"
+	case noticeTakesUp:
+		return "an earlier question, whose process ended, is gone on with first, for %s at most", "先接着做完之前进程中断的问题，最多 %s"
 	case wordDraft:
 		return "draft", "草稿"
 	case wordSubject:
@@ -47,6 +50,14 @@ func said(p phrase) (en, zh string) {
 func (a *app) deskSay(flags *deskFlags, p phrase) string {
 	en, zh := said(p)
 	return pick(a.chinese(flags), zh, en)
+}
+
+// deskTell says on standard error what a person waits for, if it is a terminal:
+// for scripts nothing stands there but errors.
+func (a *app) deskTell(flags *deskFlags, p phrase, args ...any) {
+	if screen := terminal(a.stderr); screen != nil {
+		fmt.Fprintf(screen, a.deskSay(flags, p)+"\n", args...)
+	}
 }
 
 // chinese reports whether the person reads Chinese, as the flag or the

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
@@ -45,14 +46,18 @@ func follow(ctx context.Context, eng engine.Engine, start engine.Start, see func
 	}
 }
 
-// cancelAtEnd cancels a run when ctx ends. Call stop when there is nothing left
-// to cancel.
+// cancelAtEnd cancels a run when ctx ends, with its cause for a reason where that
+// has one. Call stop when there is nothing left to cancel.
 func cancelAtEnd(ctx context.Context, eng engine.Engine, run string) (stop func()) {
 	cancelled := make(chan struct{})
 	unset := context.AfterFunc(ctx, func() {
 		defer close(cancelled)
+		reason := "interrupted"
+		if why, ok := errors.AsType[*kernel.Error](context.Cause(ctx)); ok {
+			reason = why.Message
+		}
 		// The run may have stopped in this instant, which is as good.
-		_ = eng.Signal(context.WithoutCancel(ctx), run, engine.Signal{Kind: engine.SignalCancel, By: "operator", Reason: "interrupted"})
+		_ = eng.Signal(context.WithoutCancel(ctx), run, engine.Signal{Kind: engine.SignalCancel, By: "operator", Reason: reason})
 	})
 	return func() {
 		if !unset() {
