@@ -102,7 +102,7 @@ func readsOf(ctx context.Context, audit desk.Auditor, run string, people []desk.
 			continue
 		}
 		seen[who.Tenant] = true
-		lines, err := audit.Accesses(ctx, who.Tenant, 0)
+		lines, err := accesses(ctx, audit, who.Tenant)
 		if err != nil {
 			return nil, err
 		}
@@ -115,4 +115,15 @@ func readsOf(ctx context.Context, audit desk.Auditor, run string, people []desk.
 		}
 	}
 	return reads, nil
+}
+
+// accesses are all lines about a tenant.
+func accesses(ctx context.Context, audit desk.Auditor, tenant string) (all []desk.Access, err error) {
+	for after := 0; ; after = all[len(all)-1].Number {
+		lines, err := audit.Accesses(ctx, tenant, after)
+		all = append(all, lines...)
+		if err != nil || len(lines) < desk.MaxAccesses {
+			return all, err
+		}
+	}
 }

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"errors"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -96,4 +97,12 @@ func raw(t *testing.T, path string) *sql.DB {
 		}
 	})
 	return db
+}
+
+// wantHint is for errors that somebody can do something about.
+func wantHint(t *testing.T, err error) {
+	t.Helper()
+	if e, ok := errors.AsType[*kernel.Error](err); !ok || e.Hint == "" {
+		t.Errorf("%v has no hint", err)
+	}
 }

@@ -89,24 +89,3 @@ func TestFindPolicies(t *testing.T) {
 		t.Errorf("found %d", n)
 	}
 }
-
-// The audit says who looked for what and what came of it, without content.
-func TestAudit(t *testing.T) {
-	f := open(t)
-	agent := f.bob
-	agent.Through = "R1/call_1"
-	_, err := f.Ticket(t.Context(), agent, "T1001")
-	wantCode(t, kernel.CodeNotFound, err)
-	must(f.FindPolicies(t.Context(), f.alice, "报销"))(t)
-	lines := must(f.Accesses(t.Context(), "acme", 0))(t)
-	want := []desk.Access{
-		{At: f.Now(), Who: agent, Action: "ticket.read", Object: "T1001", Outcome: "NOT_FOUND"},
-		{At: f.Now(), Who: f.alice, Action: "policy.search", Object: "P1001 P1002", Outcome: "ok"},
-	}
-	if !slices.Equal(lines, want) {
-		t.Errorf("got %+v", lines)
-	}
-	if lines := must(f.Accesses(t.Context(), "other", 0))(t); len(lines) != 0 {
-		t.Errorf("another tenant has %d lines", len(lines))
-	}
-}
