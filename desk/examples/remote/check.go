@@ -53,7 +53,7 @@ func (d *Desk) check(ctx context.Context, e *journal.Effect) (Checked, error) {
 		return Checked{}, err
 	}
 	c := Checked{Effect: e.ID, Key: o.Ticket, As: kernel.FoundUnknown}
-	there, t, err := d.client.byKey(ctx, o.Ticket)
+	there, t, err := d.client.byKey(ctx, o)
 	var result []byte
 	switch {
 	case err != nil:

@@ -45,18 +45,26 @@ func newClient(base string, timeout time.Duration) (*client, error) {
 	}}, nil
 }
 
-// found is a ticket as the service tells of it.
+// found is what the service says of a ticket.
 type found struct {
-	ID  string `json:"id"`
-	Key string `json:"key"`
+	ID      string `json:"id"`
+	Key     string `json:"key"`
+	Subject string `json:"subject"`
+	Body    string `json:"body"`
 	// evidence is the SHA-256 of the answer, in hex.
 	evidence string
 }
 
-// create asks for the ticket of a key. An error that does not say otherwise
-// leaves open whether the service made it.
-func (c *client) create(ctx context.Context, key string, content any) (found, error) {
-	body, err := json.Marshal(content)
+// is reports whether it is the ticket of an order: a JSON object with an id may be
+// anything, such as the login page of a proxy.
+func (f *found) is(o Order) bool {
+	return f.ID != "" && f.Key == o.Ticket && f.Subject == o.Subject && f.Body == o.Body
+}
+
+// create asks for the ticket of an order. An error that does not say otherwise
+// leaves open whether the service made it. Of a refusal, too, the evidence is returned.
+func (c *client) create(ctx context.Context, tenant, user string, o Order) (found, error) {
+	body, err := json.Marshal(content{tenant, user, o.Subject, o.Body})
 	if err != nil {
 		return found{}, unsent(err)
 	}
@@ -65,7 +73,7 @@ func (c *client) create(ctx context.Context, key string, content any) (found, er
 		return found{}, unsent(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set(keyHeader, key)
+	req.Header.Set(keyHeader, o.Ticket)
 	status, text, err := c.send(req)
 	var dial *net.OpError
 	switch {
@@ -73,15 +81,29 @@ func (c *client) create(ctx context.Context, key string, content any) (found, er
 		return found{}, unsent(err)
 	case err != nil:
 		return found{}, &tool.Error{Message: "the ticket service gave no answer", Transient: true, Err: err}
-	case status == http.StatusCreated || status == http.StatusOK:
-		return read(text)
-	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests:
-		return found{}, &tool.Error{
+	}
+	t := found{evidence: hashOf(text)}
+	switch err := json.Unmarshal(text, &t); {
+	case err == nil && (status == http.StatusCreated || status == http.StatusOK) && t.is(o):
+		return t, nil
+	case err == nil && refuses(status) && t.Key == o.Ticket:
+		return found{evidence: t.evidence}, &tool.Error{
 			Disposition: kernel.DidNotHappen,
 			Message:     fmt.Sprintf("the ticket service refused the ticket with status %d: %s", status, reason(text)),
 		}
 	}
-	return found{}, &tool.Error{Message: fmt.Sprintf("the ticket service answered with status %d, which does not say whether it made the ticket", status), Transient: true}
+	return found{}, &tool.Error{Message: fmt.Sprintf("the ticket service answered with status %d and something that does not say whether it made the ticket", status), Transient: true}
+}
+
+// refuses reports whether a status says that a request made nothing, where it is
+// the service that says so. A request that came too early, too slowly or too
+// often, or beside another one of its key, is for a later one to settle.
+func refuses(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return status >= 400 && status < 500
 }
 
 // unsent is an error that proves that nothing reached the service.
@@ -89,10 +111,10 @@ func unsent(err error) error {
 	return &tool.Error{Message: "the ticket service could not be reached; nothing was sent", Disposition: kernel.DidNotHappen, Transient: true, Err: err}
 }
 
-// byKey asks whether there is a ticket of that key. Only an answer that names the
-// key counts: a proxy has its own 404.
-func (c *client) byKey(ctx context.Context, key string) (kernel.Presence, found, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.JoinPath("tickets", "by-key", url.PathEscape(key)).String(), http.NoBody)
+// byKey asks whether there is the ticket of an order. Only an answer that names
+// the key counts: a proxy has its own 404.
+func (c *client) byKey(ctx context.Context, o Order) (kernel.Presence, found, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.JoinPath("tickets", "by-key", url.PathEscape(o.Ticket)).String(), http.NoBody)
 	if err != nil {
 		return kernel.PresenceUnknown, found{}, err
 	}
@@ -102,12 +124,12 @@ func (c *client) byKey(ctx context.Context, key string) (kernel.Presence, found,
 	}
 	t := found{evidence: hashOf(text)}
 	switch err := json.Unmarshal(text, &t); {
-	case err == nil && status == http.StatusOK && t.Key == key && t.ID != "":
+	case err == nil && status == http.StatusOK && t.is(o):
 		return kernel.Present, t, nil
-	case err == nil && status == http.StatusNotFound && t.Key == key:
+	case err == nil && status == http.StatusNotFound && t.Key == o.Ticket:
 		return kernel.Absent, t, nil
 	}
-	return kernel.PresenceUnknown, found{}, fmt.Errorf("the ticket service answered a question by key with status %d", status)
+	return kernel.PresenceUnknown, found{}, fmt.Errorf("the ticket service answered a question by key with status %d and something that does not say whether it has the ticket", status)
 }
 
 func (c *client) send(req *http.Request) (status int, text []byte, err error) {
@@ -118,14 +140,6 @@ func (c *client) send(req *http.Request) (status int, text []byte, err error) {
 	defer resp.Body.Close()
 	text, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	return resp.StatusCode, text, err
-}
-
-// read takes the ticket out of an answer. One that cannot be read proves nothing.
-func read(text []byte) (t found, err error) {
-	if err := json.Unmarshal(text, &t); err != nil || t.ID == "" {
-		return found{}, &tool.Error{Message: "the answer of the ticket service cannot be read", Transient: true, Err: err}
-	}
-	return t, nil
 }
 
 func hashOf(text []byte) string {

@@ -128,9 +128,9 @@ type reconcilable struct {
 // submit sends the order, once. Where the answer leaves open what became of it,
 // and the service can be asked, it is asked at once.
 func (s *submitter) submit(ctx context.Context, c tool.Call, o Order) (Receipt, error) {
-	made, err := s.client.create(ctx, c.Key, content{c.Tenant, c.User, o.Subject, o.Body})
+	made, err := s.client.create(ctx, c.Tenant, c.User, o)
 	if e, failed := errors.AsType[*tool.Error](err); failed && s.promise == PromiseLookup {
-		made, err = s.ask(ctx, c, e)
+		made, err = s.ask(ctx, c, o, e)
 	}
 	if err == nil {
 		s.late.Delete(c.Key)
@@ -142,9 +142,9 @@ func (s *submitter) submit(ctx context.Context, c tool.Call, o Order) (Receipt, 
 // ticket does not prove that the request is not still on its way. It makes one
 // ticket of a key, so that the request can be sent again all the same; but when
 // that comes to nothing either, nobody knows.
-func (s *submitter) ask(ctx context.Context, c tool.Call, failed *tool.Error) (found, error) {
+func (s *submitter) ask(ctx context.Context, c tool.Call, o Order, failed *tool.Error) (found, error) {
 	if failed.Disposition == "" {
-		switch there, t, err := s.client.byKey(ctx, c.Key); {
+		switch there, t, err := s.client.byKey(ctx, o); {
 		case err != nil:
 			return found{}, &tool.Error{Message: failed.Message + "; asked by key, it did not answer either", Err: errors.Join(failed, err)}
 		case there == kernel.Present:
@@ -163,7 +163,7 @@ func (s *submitter) ask(ctx context.Context, c tool.Call, failed *tool.Error) (f
 }
 
 // lookup looks for the ticket of a call that was cut short.
-func (s *submitter) lookup(ctx context.Context, c tool.Call, o Order) (kernel.Presence, Receipt, error) {
-	there, t, err := s.client.byKey(ctx, c.Key)
+func (s *submitter) lookup(ctx context.Context, _ tool.Call, o Order) (kernel.Presence, Receipt, error) {
+	there, t, err := s.client.byKey(ctx, o)
 	return there, Receipt{Ticket: o.Ticket, Remote: t.ID}, err
 }

@@ -109,7 +109,7 @@ func (s *Service) putFault(w http.ResponseWriter, r *http.Request) {
 		f.For, err = time.ParseDuration(in.For)
 	}
 	if err != nil || f.Times < 0 || f.For < 0 || f.Kind != None && !slices.Contains(FaultKinds(), f.Kind) {
-		refuse(w, http.StatusBadRequest, "there is no such fault")
+		refuse(w, r, http.StatusBadRequest, "there is no such fault")
 		return
 	}
 	s.Fail(f)

@@ -10,9 +10,10 @@
 // A key stands for one ticket, which is made and found under the same lock:
 // however often, however late and however many at once they ask for it. The same key
 // with other content is 409. What the service refuses with 4xx it has not done.
+// Each of its answers names the key, so that it is known from a proxy's.
 //
-// A Plain service is an older one: it takes no notice of keys, so that each request
-// makes a ticket, and it cannot be asked by key.
+// A Plain service is an older one: a key is a note on a ticket to it, so that each
+// request makes one, and it cannot be asked by key.
 package service
 
 import (
@@ -52,7 +53,7 @@ type Ticket struct {
 // Service is the service, in memory. The zero value is one that keeps keys. It is an
 // http.Handler, and safe for concurrent use.
 type Service struct {
-	// Plain takes no notice of keys. Set it before the first request.
+	// Plain makes a ticket of each request, whatever its key. Set it before the first request.
 	Plain bool
 
 	mu      sync.Mutex
@@ -92,7 +93,7 @@ func (s *Service) post(w http.ResponseWriter, r *http.Request) {
 	case LoseRequest:
 		panic(http.ErrAbortHandler)
 	case Refuse:
-		refuse(w, http.StatusUnprocessableEntity, "the service does not take this ticket")
+		refuse(w, r, http.StatusUnprocessableEntity, "the service does not take this ticket")
 		return
 	case Delay:
 		fault.wait()
@@ -107,12 +108,12 @@ func (s *Service) post(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case !ok:
-		refuse(w, http.StatusConflict, "the key belongs to another ticket")
+		refuse(w, r, http.StatusConflict, "the key belongs to another ticket")
 	case fault.Kind == LoseResponse:
 		fault.wait()
 		panic(http.ErrAbortHandler)
 	case fault.Kind == ErrorAfter:
-		refuse(w, http.StatusInternalServerError, "something went wrong")
+		refuse(w, r, http.StatusInternalServerError, "something went wrong")
 	case made:
 		answer(w, http.StatusCreated, t)
 	default:
@@ -135,11 +136,11 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request) (c Content, key s
 	dec.DisallowUnknownFields()
 	switch err := dec.Decode(&c); {
 	case err != nil:
-		refuse(w, http.StatusBadRequest, "the body is no ticket")
+		refuse(w, r, http.StatusBadRequest, "the body is no ticket")
 	case c.Tenant == "" || c.User == "" || c.Subject == "" || c.Body == "":
-		refuse(w, http.StatusUnprocessableEntity, "a ticket needs tenant, user, subject and body")
+		refuse(w, r, http.StatusUnprocessableEntity, "a ticket needs tenant, user, subject and body")
 	case !s.Plain && (key == "" || len(key) > MaxKey):
-		refuse(w, http.StatusBadRequest, fmt.Sprintf("a ticket needs an %s of at most %d bytes", KeyHeader, MaxKey))
+		refuse(w, r, http.StatusBadRequest, fmt.Sprintf("a ticket needs an %s of at most %d bytes", KeyHeader, MaxKey))
 	default:
 		return c, key, true
 	}
@@ -151,9 +152,7 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request) (c Content, key s
 func (s *Service) create(key string, c Content) (t Ticket, made, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Plain {
-		key = ""
-	} else if i := s.indexOf(key); i >= 0 {
+	if i := s.indexOf(key); i >= 0 && !s.Plain {
 		return s.tickets[i], false, s.tickets[i].Content == c
 	}
 	t = Ticket{ID: fmt.Sprintf("S-%d", len(s.tickets)+1), Key: key, Content: c, Created: time.Now().UTC()}
@@ -167,13 +166,13 @@ func (s *Service) indexOf(key string) int {
 
 func (s *Service) byKey(w http.ResponseWriter, r *http.Request) {
 	if s.Plain {
-		refuse(w, http.StatusNotImplemented, "tickets cannot be asked for by key here")
+		refuse(w, r, http.StatusNotImplemented, "tickets cannot be asked for by key here")
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.asking.meets().Kind == NoLookup {
-		refuse(w, http.StatusServiceUnavailable, "the service does not answer at present")
+		refuse(w, r, http.StatusServiceUnavailable, "the service does not answer at present")
 		return
 	}
 	key := r.PathValue("key")
@@ -191,6 +190,11 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // a client that is gone learns nothing
 }
 
-func refuse(w http.ResponseWriter, status int, message string) {
-	answer(w, status, map[string]string{"error": message})
+// refuse answers with an error, and with the key that the request came with.
+func refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
+	said := map[string]string{"error": message}
+	if key := r.Header.Get(KeyHeader); key != "" {
+		said["key"] = key
+	}
+	answer(w, status, said)
 }

@@ -65,6 +65,8 @@ func TestKeys(t *testing.T) {
 	} {
 		if status, answer := ask(t, "POST", url+"/tickets", c.key, c.body); status != c.status || len(s.Tickets()) != c.tickets {
 			t.Errorf("request %d: %d and %d tickets, want %d and %d: %s", i, status, len(s.Tickets()), c.status, c.tickets, answer)
+		} else if c.key != "" && !strings.Contains(answer, `"key":"`+c.key+`"`) {
+			t.Errorf("request %d: the answer does not name its key: %s", i, answer)
 		}
 	}
 	for key, want := range map[string]int{"k1": 200, "k3": 404} {
