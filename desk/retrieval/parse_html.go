@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+	"golang.org/x/text/unicode/norm"
 )
 
 // readHTML reads the text that a browser would show, a line for each block. What
@@ -88,7 +89,7 @@ func readPage(root *html.Node) (found, error) {
 	for n := range root.Descendants() {
 		switch n.DataAtom {
 		case atom.Meta:
-			if err := f.front.meta(attribute(n, "name"), attribute(n, "content")); err != nil {
+			if err := f.front.meta(n); err != nil {
 				return found{}, err
 			}
 		case atom.Title:
@@ -110,27 +111,36 @@ func readPage(root *html.Node) (found, error) {
 	return f, nil
 }
 
-// meta takes what a tag says of the policy. One that is not known is refused: a
-// misspelt viewer would show the policy to everybody.
-func (f *Front) meta(name, content string) error {
-	key, ours := strings.CutPrefix(strings.ToLower(strings.TrimSpace(name)), "policy-")
-	if !ours {
-		return nil
-	}
-	if key == "viewer" {
-		f.Viewers = append(f.Viewers, content)
-		return nil
-	}
+// meta takes what a tag says of the policy. One that only looks as if it did is
+// refused: a misspelt viewer would show the policy to everybody.
+func (f *Front) meta(n *html.Node) error {
+	name, content := strings.ToLower(strings.TrimSpace(attribute(n, "name"))), attribute(n, "content")
+	key, ours := strings.CutPrefix(name, "policy-")
 	to, known := map[string]*string{
 		"tenant": &f.Tenant, "id": &f.ID, "title": &f.Title, "version": &f.Version, "valid-from": &f.ValidFrom,
 	}[key]
 	switch {
-	case !known:
-		return fmt.Errorf("it has a tag <meta name=%q>, which is none of policy-tenant, -id, -title, -version, -valid-from and -viewer", "policy-"+key)
-	case *to != "":
-		return fmt.Errorf("it says policy-%s twice", key)
+	case ours && key == "viewer":
+		f.Viewers = append(f.Viewers, content)
+	case ours && known && *to != "":
+		return fmt.Errorf("it says %s twice", name)
+	case ours && known:
+		*to = content
+	default:
+		return strange(n)
 	}
-	*to = content
+	return nil
+}
+
+// strange refuses a tag that is none of the known ones, and has a word of theirs
+// in its name.
+func strange(n *html.Node) error {
+	for _, as := range []string{"name", "property", "itemprop"} {
+		name := attribute(n, as)
+		if plain := strings.ToLower(norm.NFKC.String(name)); strings.Contains(plain, "policy") || strings.Contains(plain, "viewer") {
+			return fmt.Errorf("it has a tag <meta %s=%.80q>, which is none of <meta name=…> with policy-tenant, -id, -title, -version, -valid-from and -viewer", as, name)
+		}
+	}
 	return nil
 }
 

@@ -126,6 +126,27 @@ func TestParseRefuses(t *testing.T) {
 		"misspelt tag":            {"a.html", `<meta name="policy-viewers" content="alice"><p>text`, whole(), "policy-viewers"},
 		"tag said twice":          {"a.html", `<meta name="policy-id" content="a"><meta name="policy-id" content="b"><p>text`, whole(), "twice"},
 		"viewer without a name":   {"a.html", `<meta name="policy-viewer" content=""><p>text`, whole(), "viewers"},
+		"after a document's end":  {"a.md", "---\ntitle: t\n...\nviewer: [alice]\n---\ntext", whole(), "one block"},
+		"a second document":       {"a.md", "---\ntitle: t\n--- \nviewer: [alice]\n---\ntext", whole(), "one block"},
+		"a second, empty one":     {"a.md", "---\ntitle: t\n--- \n# viewer\n---\ntext", whole(), "one block"},
+		"a second front matter":   {"a.md", "---\ntitle: t\n---\n\n---\nviewer: [alice]\n---\ntext", whole(), "first in the file"},
+		"a blank behind a fence":  {"a.md", "--- \nviewer: [alice]\n---\ntext", whole(), "very beginning"},
+		"an empty line first":     {"a.md", "\n---\nviewer: [alice]\n---\ntext", whole(), "very beginning"},
+		"nothing seen first":      {"a.md", "\u200b\n\u2060---\nviewer: [alice]\n---\ntext", whole(), "very beginning"},
+		"a fence set in type":     {"a.md", "\u2014-\nviewer: [alice]\n---\ntext", whole(), "very beginning"},
+		"a fence of TOML":         {"a.md", "+++\nviewer = ['alice']\n+++\ntext", whole(), "very beginning"},
+		"no first fence":          {"a.txt", "title: t\n**Viewers**: alice\n---\ntext", whole(), "front matter"},
+		"front matter as code":    {"a.md", "```yaml\n---\nviewer: [alice]\n---\n```\ntext", whole(), "front matter"},
+		"a wide colon":            {"a.md", "Viewer：alice\n\ntext", whole(), "front matter"},
+		"no viewer in the list":   {"a.md", "---\nviewer: []\n---\ntext", whole(), "viewer"},
+		"no viewer at the key":    {"a.md", "---\nviewer:\n---\ntext", whole(), "viewer"},
+		"no viewer by reference":  {"a.md", "---\n<<: {viewer: []}\n---\ntext", whole(), "viewer"},
+		"a viewer of blanks":      {"a.md", "---\nviewer: ['']\n---\ntext", whole(), "viewers"},
+		"a property of a page":    {"a.html", `<meta property="policy-viewer" content="alice"><p>text`, whole(), "property="},
+		"an item's property":      {"a.html", `<meta itemprop="policy-viewer" content="alice"><p>text`, whole(), "itemprop="},
+		"an underline in a tag":   {"a.html", `<meta name="policy_viewer" content="alice"><p>text`, whole(), "policy_viewer"},
+		"no prefix in a tag":      {"a.html", `<meta name="Viewers" content="alice"><p>text`, whole(), "Viewers"},
+		"wide letters in a tag":   {"a.html", `<meta name="ｐolicy-viewer" content="alice"><p>text`, whole(), "ｐolicy-viewer"},
 		"no end":                  {"a.md", "---\nid: P7\n", whole(), "no end"},
 		"bad date":                {"a.md", "---\nvalid-from: soon\n---\ntext", whole(), "valid-from"},
 		"empty":                   {"a.txt", " \n", whole(), "empty"},
@@ -152,6 +173,21 @@ func TestParseRefuses(t *testing.T) {
 		"a number that is a half": {"a.html", "<p>&#xD800;", whole(), "lost"},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, c.file, c.text, c.over, c.why) })
+	}
+}
+
+// Report A45: only what might have been front matter is refused: a file may have rules
+// between its parts, speak of viewers, and leave out who may see it.
+func TestParseTakesWhatIsNoFrontMatter(t *testing.T) {
+	for _, text := range []string{
+		"---\ntitle: t\n---\ntext\n\n---\n\nmore", "---\n# nothing\n---\ntext", "text\n---\nmore", "# Viewing\n\nviewer: a person who looks", "- one\n- two",
+	} {
+		if p := parse(t, "a.md", text, whole()); len(p.Viewers) != 0 {
+			t.Errorf("%q: %v", text, p.Viewers)
+		}
+	}
+	if p := parse(t, "a.html", `<meta name="description" content="a policy"><meta property="og:title" content="viewer"><p>text`, whole()); len(p.Viewers) != 0 {
+		t.Errorf("a page: %v", p.Viewers)
 	}
 }
 

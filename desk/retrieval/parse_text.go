@@ -1,14 +1,9 @@
 package retrieval
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 const fence = "---\n"
@@ -31,18 +26,16 @@ func readText(_ context.Context, _ string, raw []byte) (found, error) {
 func split(text string) (front Front, body string, err error) {
 	rest, fenced := strings.CutPrefix(text, fence)
 	if !fenced {
-		return front, text, nil
+		return front, text, unfenced(text)
 	}
 	head, body, closed := strings.Cut(rest, "\n"+fence)
 	if !closed {
 		return front, "", errors.New("its front matter has no end")
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader([]byte(head)))
-	decoder.KnownFields(true) // a misspelt "viewer" would show the policy to everybody
-	if err := decoder.Decode(&front); err != nil && !errors.Is(err, io.EOF) {
-		return front, "", fmt.Errorf("its front matter: %w", err)
+	if err := front.said(head); err != nil {
+		return front, "", err
 	}
-	return front, body, nil
+	return front, body, unfenced(body)
 }
 
 func heading(body string) string {
