@@ -29,7 +29,7 @@ func TestDocumented(t *testing.T) {
 	}
 	for _, v := range []any{
 		eval.Report{}, eval.Setup{}, eval.ModelFacts{}, eval.LimitsFacts{}, eval.TasksFacts{}, eval.Rate{}, eval.Totals{}, eval.Verdict{}, eval.Trial{}, eval.State{},
-		eval.Call{}, eval.Read{}, eval.Failure{}, eval.Gate{}, eval.Task{}, eval.Ticket{}, eval.Policy{}, eval.Injection{}, eval.Step{}, eval.Expect{}, eval.Wanted{},
+		eval.Call{}, eval.Read{}, eval.Failure{}, eval.Gate{}, eval.Task{}, eval.Ticket{}, eval.Policy{}, eval.Injection{}, eval.Step{}, eval.Expect{}, eval.Wanted{}, eval.Comparison{},
 	} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {

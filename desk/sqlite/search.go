@@ -15,9 +15,11 @@ import (
 const depth = 50
 
 // FindPolicies ranks what the person may see by the words of the query, of
-// which any may be missing, and with an embedder by vectors too. It says
-// EMBEDDING_FAILED where that fails, and CONFIGURATION where vectors are of
-// another embedder or missing. See [desk.PolicyFinder].
+// which any may be missing, and with an embedder by vectors too. A policy without
+// a vector, which somebody kept through a desk without an embedder, is found by
+// its words alone until EmbedPolicies: one import does not stop the search. It
+// says EMBEDDING_FAILED where the embedder fails, and CONFIGURATION where vectors
+// are those of another one. See [desk.PolicyFinder].
 func (d *DB) FindPolicies(ctx context.Context, who desk.Identity, query string) (found []desk.Policy, err error) {
 	leg := desk.Keyword
 	if d.embedder != nil {
@@ -47,6 +49,7 @@ func (d *DB) RankPolicies(ctx context.Context, who desk.Identity, leg desk.Leg, 
 	if err != nil {
 		return nil, err
 	}
+	s.measured = true
 	err = d.write(ctx, func(tx *tx) error {
 		ranked, err := tx.rank(s)
 		if err != nil {
@@ -72,6 +75,8 @@ type search struct {
 	leg    desk.Leg
 	words  []string
 	vector []float32 // nil: the leg needs none
+	// measured is one whose order is measured: missing vectors are refused.
+	measured bool
 }
 
 // newSearch refuses nobody's query before any of it goes to an embedder, which
@@ -108,25 +113,17 @@ func (tx *tx) rank(s search) ([]ranking.Scored, error) {
 	if err != nil {
 		return nil, err
 	}
-	var lists [][]ranking.Scored
+	var byWords []ranking.Scored
 	if s.leg != desk.Vector {
-		byWords, err := tx.byWords(s.who.Tenant, seen, s.words)
-		if err != nil {
-			return nil, err
+		if byWords, err = tx.byWords(s.who.Tenant, seen, s.words); err != nil || s.leg == desk.Keyword {
+			return byWords, err
 		}
-		lists = append(lists, byWords)
 	}
-	if s.leg != desk.Keyword {
-		byVector, err := tx.byVector(&s, seen)
-		if err != nil {
-			return nil, err
-		}
-		lists = append(lists, byVector)
+	byVector, lacking, err := tx.byVector(&s, seen)
+	if err != nil || s.leg == desk.Vector {
+		return byVector, err
 	}
-	if s.leg != desk.Hybrid {
-		return lists[0], nil
-	}
-	return ranking.Fuse(ranking.Top(lists[0], depth), ranking.Top(lists[1], depth)), nil
+	return ranking.Fuse(ranking.Top(byWords, depth), ranking.Top(byVector, depth), lacking), nil
 }
 
 // numbered reads versions in the order in which they were ranked.

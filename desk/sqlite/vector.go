@@ -15,8 +15,9 @@ import (
 
 // EmbedPolicies makes the vectors that the desk's embedder has not made yet, of
 // all versions of all tenants, in place of those of another one, and returns how
-// many. An operator does so after a change of embedder: a search by vectors is
-// refused until it is through. It may be interrupted and called again.
+// many. An application calls it after a change of embedder, until which a search
+// by vectors is refused, and where policies may have been imported without one. It
+// asks the embedder for nothing else, and may be interrupted and called again.
 // CONFIGURATION without an embedder, EMBEDDING_FAILED.
 func (d *DB) EmbedPolicies(ctx context.Context) (made int, err error) {
 	if d.embedder == nil {
@@ -43,6 +44,23 @@ func (d *DB) EmbedPolicies(ctx context.Context) (made int, err error) {
 		}
 		made += len(vectors)
 	}
+}
+
+// Unembedded returns how many versions EmbedPolicies would make vectors of. On a
+// desk without an embedder those are the versions without any, where another
+// desk on the file has one: they are found there by their words alone.
+func (d *DB) Unembedded(ctx context.Context) (count int, err error) {
+	err = d.write(ctx, func(tx *tx) error {
+		var by any // of no embedder
+		if tx.by != nil {
+			if by, err = tx.embedder(); err != nil {
+				return err
+			}
+		}
+		return tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM policies p LEFT JOIN vectors v ON v.policy = p.number
+			WHERE (v.policy IS NULL OR v.embedder <> ?1) AND EXISTS (SELECT 1 FROM embedders)`, by).Scan(&count)
+	})
+	return count, err
 }
 
 // unembedded returns some versions without a vector of the embedder.
@@ -132,17 +150,18 @@ func (tx *tx) putVector(number int64, v []float32) error {
 }
 
 // byVector ranks what the person may see by its likeness to the query. What is not
-// alike at all is left out. Vectors of another embedder, or missing ones, are refused: half a
-// ranking would look like a whole one.
-func (tx *tx) byVector(s *search, seen ranking.Collection) ([]ranking.Scored, error) {
+// alike at all is left out, and so is what lacks a vector. Vectors of another embedder
+// are refused, and missing ones where the order is measured: half a ranking would
+// look like a whole one.
+func (tx *tx) byVector(s *search, seen ranking.Collection) (ranked []ranking.Scored, lacking func(int64) bool, err error) {
 	by, err := tx.embedder()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	rows, err := tx.QueryContext(tx.ctx, `SELECT v.policy, v.vector FROM vectors v
 		WHERE v.embedder = ?4 AND v.policy IN (SELECT p.number `+visible+`)`, s.who.Tenant, stamp(tx.now), s.who.User, by)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all, err := readAll(rows, func(row scanner) (one ranking.Scored, err error) {
 		var stored sql.RawBytes
@@ -153,15 +172,39 @@ func (tx *tx) byVector(s *search, seen ranking.Collection) ([]ranking.Scored, er
 		return one, err
 	})
 	if err != nil {
+		return nil, nil, err
+	}
+	lacks := map[int64]bool{}
+	if len(all) < len(seen) {
+		if lacks, err = tx.lacking(s, all, seen, by); err != nil {
+			return nil, nil, err
+		}
+	}
+	return ranking.Best(all), func(number int64) bool { return lacks[number] }, nil
+}
+
+// lacking returns those that the person may see and that have no vector, or
+// refuses the search.
+func (tx *tx) lacking(s *search, have []ranking.Scored, seen ranking.Collection, by int64) (map[int64]bool, error) {
+	var others int
+	if err := tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM vectors v
+		WHERE v.embedder <> ?4 AND v.policy IN (SELECT p.number `+visible+`)`, s.who.Tenant, stamp(tx.now), s.who.User, by).Scan(&others); err != nil {
 		return nil, err
 	}
-	if missing := len(seen) - len(all); missing > 0 {
+	if others > 0 || s.measured {
 		return nil, &kernel.Error{
-			Code: kernel.CodeConfiguration, Message: fmt.Sprintf("%d policies have no vectors of the embedder %.80q", missing, tx.by.Name()),
+			Code: kernel.CodeConfiguration, Message: fmt.Sprintf("policies without a vector of the embedder %.80q: %d", tx.by.Name(), len(seen)-len(have)),
 			Hint: "an operator has to embed the policies with it first (EmbedPolicies)",
 		}
 	}
-	return ranking.Best(all), nil
+	lacks := make(map[int64]bool, len(seen)-len(have))
+	for number := range seen {
+		lacks[number] = true
+	}
+	for _, h := range have {
+		delete(lacks, h.Document)
+	}
+	return lacks, nil
 }
 
 // cosine is that of the angle between two vectors of length 1.

@@ -149,13 +149,51 @@ func TestAnotherEmbedder(t *testing.T) {
 	_, err = first.RankPolicies(t.Context(), first.alice, desk.Vector, "报销", 5)
 	wantCode(t, kernel.CodeConfiguration, err)
 
-	plain.put(t, "acme", desk.Policy{ID: "N2", Title: "报销", Body: "没有向量"}) // by a desk without an embedder
-	_, err = second.FindPolicies(t.Context(), second.bob, "报销")
-	wantCode(t, kernel.CodeConfiguration, err)
 	_, err = plain.EmbedPolicies(t.Context())
 	wantCode(t, kernel.CodeConfiguration, err)
 	_, err = plain.RankPolicies(t.Context(), plain.alice, desk.Hybrid, "报销", 5)
 	wantCode(t, kernel.CodeConfiguration, err)
+}
+
+// What is imported by a desk without an embedder does not stop the search of one
+// with an embedder: until it is embedded it is found by its words, as well as
+// its place among them says, and by those who may see it alone.
+func TestImportWithoutEmbedder(t *testing.T) {
+	plain := open(t)
+	unembedded := func(f *fixture, want int) {
+		t.Helper()
+		if n := must(f.Unembedded(t.Context()))(t); n != want {
+			t.Errorf("%d policies are unembedded, want %d", n, want)
+		}
+	}
+	unembedded(plain, 0) // nobody searches this desk by vectors
+	f := plain.with(t, hashed.Embedder{})
+	unembedded(f, 3)
+	must(f.EmbedPolicies(t.Context()))(t)
+	for i := range 2 * desk.MaxFound { // nearer to the query by both legs than what has one leg alone
+		f.put(t, "acme", desk.Policy{ID: fmt.Sprintf("E%d", i), Title: "差旅", Body: "出差住宿报销标准"})
+	}
+	unembedded(f, 0)
+	plain.put(t, "acme",
+		desk.Policy{ID: "N2", Title: "出差住宿报销", Body: "出差住宿报销"},
+		desk.Policy{ID: "N3", Title: "出差住宿报销", Body: "出差住宿报销", Viewers: []string{"alice"}})
+	unembedded(plain, 2)
+	unembedded(f, 2)
+	if got := f.finds(t, f.bob, "出差住宿报销"); len(got) != desk.MaxFound || got[0] != "N2" || slices.Contains(got, "N3") {
+		t.Errorf("bob finds %v, want N2 first", got)
+	}
+	for _, leg := range []desk.Leg{desk.Vector, desk.Hybrid} { // what is measured is whole, or nothing
+		_, err := f.RankPolicies(t.Context(), f.bob, leg, "出差住宿报销", 5)
+		wantCode(t, kernel.CodeConfiguration, err)
+	}
+	if n := must(f.EmbedPolicies(t.Context()))(t); n != 2 {
+		t.Errorf("embedded %d", n)
+	}
+	unembedded(f, 0)
+	unembedded(plain, 0)
+	if got := f.ranks(t, f.bob, desk.Hybrid, "出差住宿报销", 5); got[0] != "N2" {
+		t.Errorf("with its vector: %v", got)
+	}
 }
 
 // An embedder that fails keeps the whole import out, and a search says so.

@@ -37,6 +37,7 @@ type deskImport struct {
 	Viewers    []string `json:"viewers"`
 	Characters int      `json:"characters"`
 	Changed    bool     `json:"changed"`
+	Notice     *string  `json:"notice"`
 }
 
 func (a *app) deskPoliciesCommand(flags *deskFlags) *cobra.Command {
@@ -52,7 +53,7 @@ func (a *app) deskPoliciesImportCommand(flags *deskFlags) *cobra.Command {
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return a.desk(cmd.Context(), flags, func(ctx context.Context, db *sqlite.DB, _ desk.Identity) error {
-				return interruptibly(ctx, func(ctx context.Context) error { return a.importPolicies(ctx, db, files, over) })
+				return interruptibly(ctx, func(ctx context.Context) error { return a.importPolicies(ctx, flags, db, files, over) })
 			})
 		},
 	}
@@ -65,7 +66,7 @@ func (a *app) deskPoliciesImportCommand(flags *deskFlags) *cobra.Command {
 	return cmd
 }
 
-func (a *app) importPolicies(ctx context.Context, db *sqlite.DB, files []string, over retrieval.Front) error {
+func (a *app) importPolicies(ctx context.Context, flags *deskFlags, db *sqlite.DB, files []string, over retrieval.Front) error {
 	tenants, policies, err := parseFiles(ctx, files, over)
 	if err != nil {
 		return err
@@ -74,9 +75,16 @@ func (a *app) importPolicies(ctx context.Context, db *sqlite.DB, files []string,
 	if err != nil {
 		return err
 	}
+	unembedded, err := db.Unembedded(ctx)
+	if err != nil {
+		return err
+	}
 	list := make([]deskImport, len(policies))
 	for i, p := range policies {
-		list[i] = deskImport{toDeskPolicy(tenants[i], p), append([]string{}, p.Viewers...), utf8.RuneCountInString(p.Body), changed[i]}
+		list[i] = deskImport{toDeskPolicy(tenants[i], p), append([]string{}, p.Viewers...), utf8.RuneCountInString(p.Body), changed[i], nil}
+		if changed[i] && unembedded > 0 {
+			list[i].Notice = orNoText(a.deskSay(flags, noticeUnembedded))
+		}
 	}
 	return writeJSON(a.stdout, list)
 }

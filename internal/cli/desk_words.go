@@ -18,6 +18,7 @@ const (
 	noticeCancelled
 	noticeScript
 	noticeTakesUp // with the time that it has at most
+	noticeUnembedded
 	wordDraft
 	wordSubject
 	wordExpires
@@ -35,6 +36,9 @@ func said(p phrase) (en, zh string) {
 		return "the model is a fixed script and no real model", "这里的模型是固定脚本，不是真实模型"
 	case noticeTakesUp:
 		return "an earlier question, whose process ended, is gone on with first, for %s at most", "先接着做完之前进程中断的问题，最多 %s"
+	case noticeUnembedded:
+		return "an application searches this desk by vectors too, which this command does not make: until it calls EmbedPolicies, the policy is found there by its words alone",
+			"有应用也用向量检索这个服务台，而本命令不生成向量：在该应用调用 EmbedPolicies 之前，这条制度只能按词找到"
 	case wordDraft:
 		return "draft", "草稿"
 	case wordSubject:

@@ -4,15 +4,20 @@ package ranking
 // of one list outweigh a middling place in both.
 const fusion = 60
 
-// Fuse makes one list of several by reciprocal rank fusion: a document scores
+// Fuse makes one list of two by reciprocal rank fusion: a document scores
 // 1/(60+place) for each list that it is in, from place 1. The scores of the lists do not
-// matter, since they cannot be compared.
-func Fuse(lists ...[]Scored) []Scored {
+// matter, since they cannot be compared. A document that cannot be in the second
+// list scores its place in the first one for both.
+func Fuse(first, second []Scored, cannot func(document int64) bool) []Scored {
 	scores := map[int64]float64{}
-	for _, list := range lists {
-		for i, s := range list {
-			scores[s.Document] += 1 / float64(fusion+i+1)
+	for i, s := range first {
+		scores[s.Document] += 1 / float64(fusion+i+1)
+		if cannot(s.Document) {
+			scores[s.Document] *= 2
 		}
+	}
+	for i, s := range second {
+		scores[s.Document] += 1 / float64(fusion+i+1)
 	}
 	return sorted(scores)
 }

@@ -50,7 +50,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// Places count, not scores; equals stand in the order of their numbers.
+// Places count, not scores; equals stand in the order of their numbers. What
+// cannot be in the second list is as good as its place in the first.
 func TestFuse(t *testing.T) {
 	list := func(numbers ...int64) (l []ranking.Scored) {
 		for i, n := range numbers {
@@ -58,10 +59,14 @@ func TestFuse(t *testing.T) {
 		}
 		return l
 	}
+	none := func(int64) bool { return false }
+	seven := func(n int64) bool { return n == 7 }
 	for _, c := range []struct{ got, want []ranking.Scored }{
-		{ranking.Fuse(list(9, 2, 4), list(2, 3)), list(2, 9, 3, 4)},
-		{ranking.Fuse(list(5), list(1)), list(1, 5)},
-		{ranking.Fuse(list(), list()), list()},
+		{ranking.Fuse(list(9, 2, 4), list(2, 3), none), list(2, 9, 3, 4)},
+		{ranking.Fuse(list(5), list(1), none), list(1, 5)},
+		{ranking.Fuse(list(), list(), none), list()},
+		{ranking.Fuse(list(7, 8, 9), list(8, 9), seven), list(7, 8, 9)},
+		{ranking.Fuse(list(8, 7, 9), list(8, 9), seven), list(8, 7, 9)},
 	} {
 		ignoringScores := cmp.Transformer("number", func(s ranking.Scored) int64 { return s.Document })
 		if diff := cmp.Diff(c.want, c.got, ignoringScores, cmpopts.EquateEmpty()); diff != "" {

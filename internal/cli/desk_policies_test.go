@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/holdfast-run/holdfast/desk/retrieval/hashed"
+	"github.com/holdfast-run/holdfast/desk/sqlite"
+)
+
+// Row 103: an import into a desk that an application searches by vectors too says
+// that it made none, and one into any other desk does not.
+func TestImportSaysWhatHasNoVector(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "desk.db")
+	application, err := sqlite.Create(t.Context(), file, sqlite.Options{Embedder: hashed.Embedder{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer application.Close()
+	notice := func(name string, wanted bool) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name+".md"), []byte("# "+name+"\n\ntext\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := process(t, dir, "desk", "policies", "import", "--tenant", "acme", "--version", "1", "--id", name, name+".md").Output()
+		if err != nil {
+			t.Fatalf("%v: %s", err, stderrOf(err))
+		}
+		var list []deskImport
+		if err := json.Unmarshal(out, &list); err != nil || len(list) != 1 || (list[0].Notice != nil) != wanted {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
+	notice("P1", false)
+	if _, err := application.EmbedPolicies(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	notice("P2", true)
+	notice("P2", false) // it changes nothing
+}
