@@ -123,4 +123,6 @@ type Run struct {
 	Answer  string          // text of the last committed reply, when it is the answer
 	History []kernel.Message
 	Results []verify.Result // of the calls that ran, in order
+	// NoResults are the calls that were answered without a result, in order.
+	NoResults []verify.NoResult
 }

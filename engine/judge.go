@@ -51,12 +51,13 @@ func (f stored) supports(v verify.Verdict) error {
 	switch {
 	case v.Verified && len(v.Evidence) == 0:
 		return errors.New("the verifier named no evidence")
-	case len(v.Evidence) > len(f.Results)+1:
+	case len(v.Evidence) > len(f.Results)+len(f.NoResults)+1:
 		return errors.New("the verifier named more evidence than is stored")
 	}
 	for _, id := range v.Evidence {
 		known := id != "" && id == f.AnswerEvidence ||
-			slices.ContainsFunc(f.Results, func(r verify.Result) bool { return r.Evidence == id })
+			slices.ContainsFunc(f.Results, func(r verify.Result) bool { return r.Evidence == id }) ||
+			slices.ContainsFunc(f.NoResults, func(r verify.NoResult) bool { return r.Evidence == id })
 		if !known {
 			return errors.New("the verifier named evidence that is not stored")
 		}

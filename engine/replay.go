@@ -23,6 +23,9 @@ type Replay struct {
 	Results []verify.Result
 	Answer  string // text of the last committed reply
 
+	// NoResults are the calls that were answered without a result.
+	NoResults []verify.NoResult
+
 	said     []string // by the user, not yet in the history
 	notices  []notice // that were taken up
 	narrow   []narrowing
@@ -77,7 +80,7 @@ func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
 			rest = append(rest, cmd)
 			continue
 		}
-		if err := r.commit(commit, c); err != nil {
+		if err := r.commit(e, commit, c); err != nil {
 			r.restore(undo)
 			return nil, err
 		}
@@ -103,16 +106,18 @@ type historyMark struct {
 	defined               []Definition
 	summary               summary
 	prior, question, seen int
+	noResults             int
 }
 
 func (r *Replay) history() historyMark {
-	return historyMark{r.History, r.History.Messages(), r.said, r.notices, r.defined, r.summary, r.prior, r.question, r.added}
+	return historyMark{r.History, r.History.Messages(), r.said, r.notices, r.defined, r.summary, r.prior, r.question, r.added, len(r.NoResults)}
 }
 
 func (r *Replay) restore(m historyMark) {
 	r.History = m.history.With(m.messages)
 	r.said, r.notices, r.defined, r.summary = m.said, m.notices, m.defined, m.summary
 	r.prior, r.question, r.added = m.prior, m.question, m.seen
+	r.NoResults = r.NoResults[:m.noResults:m.noResults]
 }
 
 // begin takes in what an event brings, before what follows from it.
@@ -148,7 +153,7 @@ func (r *Replay) begin(e kernel.Event, c Content) {
 }
 
 // commit carries a commit out.
-func (r *Replay) commit(commit kernel.Commit, c Content) error {
+func (r *Replay) commit(e kernel.Event, commit kernel.Commit, c Content) error {
 	content := c.prompt()
 	switch commit.What {
 	case kernel.CommitQuestion:
@@ -166,6 +171,10 @@ func (r *Replay) commit(commit kernel.Commit, c Content) error {
 		}
 		r.moved(len(before), content.Compaction)
 		return nil
+	case kernel.CommitResult:
+		if call, facts := ResultOf(e); facts == nil || call != commit.Call {
+			r.addNoResult(e, &commit)
+		}
 	}
 	_, err := r.History.Commit(commit, content)
 	r.added++
@@ -245,6 +254,7 @@ func (r *Replay) addResult(e kernel.Event, content *Result) {
 	}
 	fact := verify.Result{
 		Evidence:    r.evidence(r.Seq + 1),
+		Seq:         r.Seq + 1,
 		Turn:        r.State.Turn,
 		Call:        call,
 		Text:        content.Text,
@@ -254,15 +264,44 @@ func (r *Replay) addResult(e kernel.Event, content *Result) {
 		Elapsed:     content.Elapsed,
 		Disposition: facts.Disposition,
 	}
-	for i := range r.State.Batch {
-		if c := &r.State.Batch[i].Call; c.ID == call {
-			fact.Tool, fact.Arguments = c.Name, []byte(c.Arguments)
-		}
+	if c := r.called(call); c != nil {
+		fact.Tool, fact.Arguments = c.Name, []byte(c.Arguments)
 	}
 	r.Results = append(r.Results, fact)
 	if content.Narrows != nil {
 		r.narrow = append(slices.Clip(r.narrow), narrowing{fact.Tool, content.Narrows.Tools})
 	}
+}
+
+// addNoResult keeps as a fact that a call was answered without a result.
+func (r *Replay) addNoResult(e kernel.Event, commit *kernel.Commit) {
+	fact := verify.NoResult{
+		Evidence: r.evidence(r.Seq + 1), Seq: r.Seq + 1, Turn: r.State.Turn,
+		Call: commit.Call, Text: commit.Text, IsError: commit.IsError, Code: commit.Code,
+	}
+	if replied, ok := e.(kernel.ModelReplied); ok { // the state before is of the turn before
+		fact.Turn = replied.Turn
+	}
+	if c := r.called(commit.Call); c != nil {
+		fact.Tool, fact.Arguments = c.Name, []byte(c.Arguments)
+	}
+	r.NoResults = append(r.NoResults, fact)
+}
+
+// called is a call of the last reply, as it was admitted.
+func (r *Replay) called(id string) *kernel.Call {
+	for _, m := range slices.Backward(r.History.Messages()) {
+		if m.Role != kernel.RoleAssistant {
+			continue
+		}
+		for _, b := range m.Blocks {
+			if b.Kind == kernel.BlockCall && b.Call.ID == id {
+				return b.Call
+			}
+		}
+		return nil
+	}
+	return nil
 }
 
 // ResultOf is the call that an event tells the fate of, and the facts of the
@@ -286,8 +325,11 @@ func (r *Replay) evidence(seq int64) string { return r.Run + "/" + strconv.Forma
 
 // facts are what a verifier may look at now.
 func (r *Replay) facts() verify.Facts {
-	f := verify.Facts{Run: r.Run, Results: slices.Clone(r.Results)}
-	for i := range f.Results { // the verifier's own, to keep or to change
+	f := verify.Facts{Run: r.Run, Results: slices.Clone(r.Results), NoResults: slices.Clone(r.NoResults)}
+	for i := range f.NoResults { // the verifier's own, to keep or to change
+		f.NoResults[i].Arguments = slices.Clone(f.NoResults[i].Arguments)
+	}
+	for i := range f.Results {
 		f.Results[i].Arguments = slices.Clone(f.Results[i].Arguments)
 		f.Results[i].Data = slices.Clone(f.Results[i].Data)
 	}
@@ -369,7 +411,7 @@ func decode(rec *journal.Record) (kernel.Event, Content, error) {
 
 // Snapshot is the run as it stands, under its head.
 func (r *Replay) Snapshot(head journal.Head) *Run {
-	run := &Run{Head: head, State: r.State, Outcome: r.State.Outcome, History: r.History.Messages()[r.prior:], Results: r.Results}
+	run := &Run{Head: head, State: r.State, Outcome: r.State.Outcome, History: r.History.Messages()[r.prior:], Results: r.Results, NoResults: r.NoResults}
 	if run.Outcome != nil && run.Outcome.Answered {
 		run.Answer = r.Answer
 	}

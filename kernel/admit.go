@@ -142,6 +142,7 @@ func admitCalls(calls []Call, turn int, profile Profile, ids index[struct{}]) ru
 	}
 	if cut > 0 {
 		for i := range batch { // without the id: the same again has to read the same, to count as a repeat
+			batch[i].Code = CodeInvalidArgument
 			answer(&batch[i], LinkAdmission, fmt.Sprintf(
 				"Not run: the reply was cut off (the arguments of call %d of %d end early), so none of its calls ran. Send the calls again, with less text in them.", cut, len(batch)))
 		}
@@ -184,13 +185,13 @@ func admitCall(c Call) (s CallState, early bool) {
 	s = CallState{Call: c, Stage: StageDeciding, Action: digest128(c.Name, action)}
 	switch {
 	case err != nil:
-		s.Call.Arguments = "{}"
+		s.Call.Arguments, s.Code = "{}", CodeInvalidArgument
 		answer(&s, LinkAdmission, fmt.Sprintf("Not run: the arguments are not one JSON object: %v.", err))
 	case strings.TrimSpace(c.Arguments) == "":
 		s.Call.Arguments = "{}"
 	}
 	if !legalName(c.Name) {
-		s.Call.Name = safeName(c.Name)
+		s.Call.Name, s.Code = safeName(c.Name), CodeUnknownTool
 		answer(&s, LinkAdmission, fmt.Sprintf("Not run: there is no tool %.80q.", c.Name))
 	}
 	return s, isTruncated(err)

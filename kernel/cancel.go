@@ -79,7 +79,7 @@ func (m *machine) skip(c *CallState, stop Stop) {
 }
 
 func (m *machine) commitSkipped(c *CallState) {
-	m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: true})
+	m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: true, Code: c.Code})
 	m.Cursor++
 }
 

@@ -187,6 +187,7 @@ type Commit struct {
 	// or an EffectResolved.
 	Text    string `json:"text,omitempty"`
 	IsError bool   `json:"is_error,omitempty"`
+	Code    Code   `json:"code,omitempty"` // result: of a call that did not run for what is wrong with it
 }
 
 // Finish ends the run. Nothing follows it.

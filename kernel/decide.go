@@ -80,6 +80,7 @@ func (m *machine) onCallDecided(e CallDecided) error {
 	case Deny:
 		m.refuse(c, LinkPolicy, "denied by policy"+because(e.Reason))
 	case Invalid:
+		c.Code = e.Code
 		m.refuse(c, LinkAdmission, strings.TrimPrefix(because(e.Reason), ": "))
 	}
 	m.advance()
@@ -217,7 +218,7 @@ func (m *machine) commitAnswer(c *CallState) {
 		m.observe()
 		return
 	}
-	m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: c.Bad != ""})
+	m.emit(Commit{What: CommitResult, Call: c.Call.ID, Text: c.Text, IsError: c.Bad != "", Code: c.Code})
 	m.Repeat = m.Repeat.note(observation(c, c.Text))
 	switch c.Bad {
 	case "":

@@ -154,7 +154,8 @@ type CallState struct {
 	Tried Disposition `json:"tried,omitempty"`
 	// Text answers a call that gave no result.
 	Text string `json:"text,omitempty"`
-	Bad  Link   `json:"bad,omitempty"` // the link that kept it from running
+	Bad  Link   `json:"bad,omitempty"`  // the link that kept it from running
+	Code Code   `json:"code,omitempty"` // what is wrong with the call itself
 }
 
 // begun reports whether something of the call is under way outside.

@@ -26,11 +26,15 @@ type Facts struct {
 	AnswerEvidence string
 	// Results are the calls that ran, in order.
 	Results []Result
+	// NoResults are the calls that were answered without a result, in order. A
+	// verifier that looks at Results alone does not see that one was refused.
+	NoResults []NoResult
 }
 
 // Result is one stored tool result.
 type Result struct {
 	Evidence  string // its id
+	Seq       int64  // of its record: what came later has a higher one
 	Turn      int
 	Call      string
 	Tool      string
@@ -42,6 +46,24 @@ type Result struct {
 	Elapsed   time.Duration
 	// Disposition of the effect; a result in doubt proves nothing.
 	Disposition kernel.Disposition
+}
+
+// NoResult is a call that was answered in the place of its tool: it named no
+// tool or was invalid, policy or people refused it, or the run gave it up or was
+// interrupted.
+type NoResult struct {
+	Evidence  string // the id of the record that answered it
+	Seq       int64  // of that record, as in Result
+	Turn      int
+	Call      string
+	Tool      string
+	Arguments json.RawMessage // an empty object where they were not one JSON object
+	Text      string          // what the model was told
+	// IsError is false where the call took effect, and what it returned is not known.
+	IsError bool
+	// Code is what is wrong with the call itself, such as UNKNOWN_TOOL or
+	// INVALID_ARGUMENT. Empty: nothing is, as far as anybody looked.
+	Code kernel.Code
 }
 
 // Verdict is what a verifier concluded.
