@@ -2,7 +2,6 @@ package desk
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -33,66 +32,9 @@ func Cited(text string) []string {
 	return ids
 }
 
-// Seen are the ids that a run's calls returned.
-type Seen struct {
-	Tickets, Policies, Drafts []string
-	Evidence                  []string // of the results that they stand in
-	Failed                    []string // tools whose last call failed
-	texts                     strings.Builder
-}
-
-// SeenBy reads the facts of a run.
-func SeenBy(results []verify.Result) *Seen {
-	s := &Seen{}
-	for _, r := range results {
-		s.Failed = slices.DeleteFunc(s.Failed, func(name string) bool { return name == r.Tool })
-		if r.IsError {
-			s.Failed = append(s.Failed, r.Tool)
-			continue
-		}
-		if s.add(&r) {
-			s.Evidence = append(s.Evidence, r.Evidence)
-			if r.Tool != PrepareDraft { // that says what the model wrote itself
-				s.texts.WriteString(r.Text)
-				s.texts.WriteByte('\n')
-			}
-		}
-	}
-	return s
-}
-
-func (s *Seen) add(r *verify.Result) bool {
-	var facts struct { // of any of the tools: their names do not overlap
-		Ticket   string        `json:"ticket_id"`
-		Draft    string        `json:"draft_id"`
-		Tickets  []TicketFacts `json:"tickets"`
-		Policies []PolicyFacts `json:"policies"`
-	}
-	if json.Unmarshal(r.Data, &facts) != nil {
-		return false
-	}
-	switch r.Tool {
-	case GetTicket:
-		s.Tickets = append(s.Tickets, facts.Ticket)
-	case ListMyTickets:
-		for _, t := range facts.Tickets {
-			s.Tickets = append(s.Tickets, t.ID)
-		}
-	case SearchPolicy:
-		for _, p := range facts.Policies {
-			s.Policies = append(s.Policies, p.ID)
-		}
-	case PrepareDraft:
-		s.Drafts = append(s.Drafts, facts.Draft)
-	default:
-		return false
-	}
-	return true
-}
-
 // Verify judges an answer. It asks nobody and returns no error.
 func (Citations) Verify(_ context.Context, f verify.Facts) (verify.Verdict, error) {
-	s := SeenBy(f.Results)
+	s := SeenBy(&f)
 	if f.AnswerEvidence == "" {
 		return verify.Verdict{Finding: "there is no answer"}, nil
 	}

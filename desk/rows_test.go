@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model/script"
+	"github.com/holdfast-run/holdfast/verify"
 )
 
 // Rows 24, 30 and 31: four tools, each with exactly its fields and their bounds,
@@ -172,7 +173,7 @@ func TestTenantsAreApart(t *testing.T) {
 		{"mallory", []string{"P9001"}, []string{"T9001"}},
 	} {
 		run, _ := o.ask(t, plays(t, calls("1", desk.SearchPolicy, `{"query":"报销"}`), calls("2", desk.ListMyTickets, `{}`), script.Step{Text: "好。"}), tt.user, "s")
-		seen := desk.SeenBy(run.Results)
+		seen := desk.SeenBy(&verify.Facts{Results: run.Results})
 		if !slices.Equal(slices.Sorted(slices.Values(seen.Policies)), tt.policies) || !slices.Equal(seen.Tickets, tt.ticket) {
 			t.Errorf("%s sees %v and %v", tt.user, seen.Policies, seen.Tickets)
 		}

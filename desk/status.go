@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-run/holdfast"
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/verify"
 )
 
 // Status says what became of a question, as the stored facts have it and not as
@@ -36,7 +37,7 @@ type Result struct {
 // ResultOf looks a run's outcome up in what is stored. The run has stopped. Its errors
 // are those of drafts.
 func ResultOf(ctx context.Context, drafts DraftService, who Identity, run *holdfast.Run) (*Result, error) {
-	seen := SeenBy(run.Results)
+	seen := SeenBy(&verify.Facts{Results: run.Results, NoResults: run.NoResults})
 	r := &Result{}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(seen.Drafts))) {
 		d, err := drafts.Draft(ctx, who, id)

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-run/holdfast"
 	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/verify"
 )
 
 // trial runs a task once, in a desk of its own. nil: it was interrupted.
@@ -72,7 +73,7 @@ func (c *Config) gather(ctx context.Context, f *facts, d *Desk) (err error) {
 	if f.result, err = desk.ResultOf(ctx, d.Drafts, f.task.who(), f.run); err != nil {
 		return err
 	}
-	f.seen = desk.SeenBy(f.run.Results)
+	f.seen = desk.SeenBy(&verify.Facts{Results: f.run.Results, NoResults: f.run.NoResults})
 	f.after, err = d.look(ctx, f.task.people())
 	return err
 }
