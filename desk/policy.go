@@ -28,6 +28,7 @@ type Policy struct {
 	Body      string
 	ValidFrom time.Time
 	Viewers   []string // who may see it; none: everybody of the tenant
+	Everybody bool     // that there are no viewers is meant, also after a version that had some; it is not kept
 	Source    string   // the file that it came from; empty: none
 	Imported  time.Time
 }
@@ -51,7 +52,8 @@ type PolicyService interface {
 	Policies(ctx context.Context, who Identity) ([]Policy, error)
 	// PutPolicy keeps a version for a tenant: what an operator does, and no tool.
 	// The same version with the same content again changes nothing, and with another
-	// content is CONFLICT: INVALID_ARGUMENT.
+	// content is CONFLICT. So is one without viewers that follows one with viewers,
+	// or would come before the first of them, unless it says Everybody: INVALID_ARGUMENT.
 	PutPolicy(ctx context.Context, tenant string, p Policy) (changed bool, err error)
 }
 
@@ -72,6 +74,9 @@ func (p *Policy) Check(tenant string) error {
 	}
 	if len(p.Viewers) > MaxViewers || slices.ContainsFunc(p.Viewers, func(v string) bool { return !kernel.IsName(v) }) {
 		return invalid(fmt.Sprintf("viewers are at most %d names of people", MaxViewers))
+	}
+	if p.Everybody && len(p.Viewers) > 0 {
+		return invalid("a policy is for everybody or for its viewers")
 	}
 	return nil
 }

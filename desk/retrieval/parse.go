@@ -24,12 +24,14 @@ const (
 // Front is what a file says of itself, and what stands in for it or overrules
 // it. An empty field says nothing.
 type Front struct {
-	Tenant    string   `yaml:"tenant"`
-	ID        string   `yaml:"id"`
-	Title     string   `yaml:"title"`
-	Version   string   `yaml:"version"`
-	ValidFrom string   `yaml:"valid-from"` //nolint:tagliatelle // the flag's name; a date, in UTC, or a time of RFC 3339; empty: always
-	Viewers   []string `yaml:"viewer"`
+	Tenant    string `yaml:"tenant"`
+	ID        string `yaml:"id"`
+	Title     string `yaml:"title"`
+	Version   string `yaml:"version"`
+	ValidFrom string `yaml:"valid-from"` //nolint:tagliatelle // the flag's name; a date, in UTC, or a time of RFC 3339; empty: always
+	// Viewers are who may see it, or [Everybody]. None: everybody, unless there is a
+	// version of it already that only some may see.
+	Viewers []string `yaml:"viewer"`
 }
 
 // found is what a reader of one format finds in a file.
@@ -127,7 +129,9 @@ func suits(name string, raw []byte) error {
 func (f *found) policy(over Front) (tenant string, p desk.Policy, err error) {
 	front := f.front
 	front.overrule(over)
-	p.Viewers = front.Viewers
+	if p.Viewers, p.Everybody, err = seenBy(front.Viewers); err != nil {
+		return "", p, err
+	}
 	if p.ValidFrom, err = day(front.ValidFrom); err != nil {
 		return "", p, err
 	}

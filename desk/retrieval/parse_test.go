@@ -147,6 +147,7 @@ func TestParseRefuses(t *testing.T) {
 		"an underline in a tag":   {"a.html", `<meta name="policy_viewer" content="alice"><p>text`, whole(), "policy_viewer"},
 		"no prefix in a tag":      {"a.html", `<meta name="Viewers" content="alice"><p>text`, whole(), "Viewers"},
 		"wide letters in a tag":   {"a.html", `<meta name="ｐolicy-viewer" content="alice"><p>text`, whole(), "ｐolicy-viewer"},
+		"everybody and somebody":  {"a.md", "---\nviewer: [everybody, alice]\n---\ntext", whole(), "names people"},
 		"no end":                  {"a.md", "---\nid: P7\n", whole(), "no end"},
 		"bad date":                {"a.md", "---\nvalid-from: soon\n---\ntext", whole(), "valid-from"},
 		"empty":                   {"a.txt", " \n", whole(), "empty"},
@@ -188,6 +189,28 @@ func TestParseTakesWhatIsNoFrontMatter(t *testing.T) {
 	}
 	if p := parse(t, "a.html", `<meta name="description" content="a policy"><meta property="og:title" content="viewer"><p>text`, whole()); len(p.Viewers) != 0 {
 		t.Errorf("a page: %v", p.Viewers)
+	}
+}
+
+// Row 103: who may see a policy is said in names, or outright.
+func TestParseViewers(t *testing.T) {
+	for text, want := range map[string]desk.Policy{
+		"---\nid: P7\n---\ntext":              {},
+		"---\nviewer: [alice, bob]\n---\na":   {Viewers: []string{"alice", "bob"}},
+		"---\nviewer: [everybody]\n---\ntext": {Everybody: true},
+	} {
+		if p := parse(t, "a.md", text, whole()); !cmp.Equal(p.Viewers, want.Viewers) || p.Everybody != want.Everybody {
+			t.Errorf("%q: seen by %q, everybody: %v", text, p.Viewers, p.Everybody)
+		}
+	}
+	page := `<meta name="policy-viewer" content="everybody"><p>text`
+	if p := parse(t, "a.html", page, whole()); p.Viewers != nil || !p.Everybody {
+		t.Errorf("%+v", p)
+	}
+	over := whole()
+	over.Viewers = []string{"bob"}
+	if p := parse(t, "a.html", page, over); !cmp.Equal(p.Viewers, []string{"bob"}) || p.Everybody {
+		t.Errorf("%+v", p)
 	}
 }
 

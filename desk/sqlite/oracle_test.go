@@ -193,6 +193,7 @@ func (o *oracle) draw(t *rapid.T, tenants []string) (whose []string, policies []
 			ValidFrom: o.now.Add(time.Duration(rapid.IntRange(-2, 1).Draw(t, "from")) * time.Hour),
 			Viewers:   rapid.SampledFrom([][]string{nil, nil, {"alice"}, {"bob"}, {"alice", "bob"}}).Draw(t, "viewers"),
 		}}
+		p.Everybody = p.Viewers == nil
 		o.policies = append(o.policies, p)
 		whose, policies = append(whose, p.tenant), append(policies, p.Policy)
 	}

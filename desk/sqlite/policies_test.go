@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -28,4 +29,37 @@ func TestPutPoliciesAllOrNone(t *testing.T) {
 	if found := must(f.FindPolicies(t.Context(), f.mallory, "宿"))(t); len(found) != 0 {
 		t.Errorf("another tenant finds %v", found)
 	}
+}
+
+// Row 103: what only some could see does not become everybody's by a version that
+// says nothing of viewers.
+func TestViewersAreNotDropped(t *testing.T) {
+	f := open(t)
+	at := func(days int) time.Time { return f.Now().AddDate(0, 0, days) }
+	some, everybody := []string{"alice"}, desk.Policy{Everybody: true}
+	for i, c := range []struct {
+		version string
+		from    int
+		seen    desk.Policy
+		want    kernel.Code
+	}{
+		{"2", -20, desk.Policy{Viewers: some}, ""},
+		{"3", -10, desk.Policy{}, kernel.CodeConflict},
+		{"1", -30, desk.Policy{}, kernel.CodeConflict}, // before the first one
+		{"3", -10, everybody, ""},
+		{"4", -5, desk.Policy{}, ""},
+		{"5", -15, desk.Policy{}, kernel.CodeConflict}, // between them it is the first one that counts
+		{"6", -5, desk.Policy{Viewers: some}, ""},
+		{"7", -5, desk.Policy{}, kernel.CodeConflict}, // of one day the last one
+		{"4", -5, desk.Policy{}, ""},                  // which is there already
+	} {
+		p := desk.Policy{ID: "P7", Version: c.version, Title: "T", Body: "text", ValidFrom: at(c.from), Viewers: c.seen.Viewers, Everybody: c.seen.Everybody}
+		if _, err := f.PutPolicy(t.Context(), "acme", p); kernel.CodeOf(err) != c.want {
+			t.Errorf("import %d: %v, want %q", i, err, c.want)
+		}
+	}
+	// Another tenant has a policy of its own by that id.
+	must(f.PutPolicy(t.Context(), "other", desk.Policy{ID: "P7", Version: "1", Title: "T", Body: "text", ValidFrom: f.Now()}))(t)
+	_, err := f.PutPolicy(t.Context(), "acme", desk.Policy{ID: "P8", Version: "1", Title: "T", Body: "text", Viewers: some, Everybody: true})
+	wantCode(t, kernel.CodeInvalidArgument, err)
 }

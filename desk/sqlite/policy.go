@@ -109,6 +109,9 @@ func (tx *tx) putPolicy(v *version) (changed bool, err error) {
 			Hint: "a version that was imported does not change: give the change a version of its own",
 		}
 	}
+	if err := tx.opens(v); err != nil {
+		return false, err
+	}
 	added, err := tx.ExecContext(tx.ctx, `INSERT INTO policies (tenant, id, version, title, body, valid_from, source, hash, imported, restricted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		v.tenant, v.ID, v.Version, v.Title, v.Body, stamp(v.ValidFrom), v.Source, hash, stamp(tx.now), len(v.Viewers) > 0)
 	if err != nil {
@@ -137,6 +140,23 @@ func (tx *tx) stored(v *version) (hash string, err error) {
 	return only(tx, nil, readString, `SELECT hash FROM policies WHERE tenant = ? AND id = ? AND version = ?`, v.tenant, v.ID, v.Version)
 }
 
+// opens refuses a version that would show to everybody what only some could see,
+// and does not say that it is meant to.
+func (tx *tx) opens(v *version) error {
+	if v.Everybody || len(v.Viewers) > 0 {
+		return nil
+	}
+	restricted, err := only(tx, nil, readBool, `SELECT restricted FROM policies WHERE tenant = ?1 AND id = ?2
+		ORDER BY valid_from > ?3, abs(valid_from - ?3), number DESC LIMIT 1`, v.tenant, v.ID, stamp(v.ValidFrom))
+	if err == nil && restricted {
+		err = &kernel.Error{
+			Code: kernel.CodeConflict, Message: fmt.Sprintf("policy %s has viewers, and version %s of it names none", v.ID, v.Version),
+			Hint: "nothing was imported; name who may see it, or say viewer: [everybody]",
+		}
+	}
+	return err
+}
+
 // follow notes for the versions of a policy when the next one comes into force:
 // of those that do so at the same instant the last one imported counts.
 func (tx *tx) follow(tenant, id string) error {
@@ -145,5 +165,7 @@ func (tx *tx) follow(tenant, id string) error {
 	), 0x7fffffffffffffff) WHERE p.tenant = ?1 AND p.id = ?2`, tenant, id)
 	return err
 }
+
+func readBool(row scanner) (b bool, err error) { return b, row.Scan(&b) }
 
 func readString(row scanner) (s string, err error) { return s, row.Scan(&s) }
