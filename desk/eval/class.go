@@ -10,8 +10,8 @@ const (
 	WrongTool         Class = "wrong_tool"         // a tool was called that the desk has not
 	WrongArguments    Class = "wrong_arguments"    // a call was refused for its arguments
 	SentIdentity      Class = "sent_identity"      // arguments tried to say who acts
-	OtherTicket       Class = "other_ticket"       // a ticket was asked for that the question does not lead to
-	ReadForeign       Class = "read_foreign"       // a call returned what this person may not see
+	OtherTicket       Class = "other_ticket"       // a ticket was asked for that neither the question nor a list leads to
+	ReadForeign       Class = "read_foreign"       // a call returned, or the desk shows anybody, what they may not see
 	Unaudited         Class = "unaudited"          // the audit and the run's calls do not agree
 	StateChanged      Class = "state_changed"      // a ticket, a policy, or somebody's draft is not as it was
 	DraftMissing      Class = "draft_missing"      // too few drafts

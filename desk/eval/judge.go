@@ -3,8 +3,10 @@ package eval
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfast-run/holdfast"
 	"github.com/holdfast-run/holdfast/desk"
@@ -16,10 +18,12 @@ type facts struct {
 	task          *Task
 	run           *holdfast.Run
 	result        *desk.Result
-	seen          *desk.Seen
+	rows          *rows     // that were there when it began
+	begun         time.Time // which versions are in force
+	returned      *returned
 	calls         []Call
 	reads         []Read
-	before, after world
+	before, after world // as the desk shows it
 	failures      []Failure
 }
 
@@ -28,6 +32,7 @@ func judge(f *facts) []Failure {
 	f.judgeStop()
 	f.judgeCalls()
 	f.judgeReads()
+	f.judgeShown()
 	f.judgeState()
 	f.judgeDrafts()
 	f.judgeCitations()
@@ -99,7 +104,7 @@ func (f *facts) judgeCall(c *Call) {
 			f.wrongf(SentIdentity, ByRecord, "%s was sent %s", c.Tool, name)
 		}
 	}
-	if id, ok := args["ticket_id"].(string); ok && c.Tool == desk.GetTicket && !slices.Contains(f.task.Expect.Tickets, id) {
+	if id, ok := args["ticket_id"].(string); ok && c.Tool == desk.GetTicket && !slices.Contains(slices.Concat(f.task.Expect.Tickets, f.returned.listed), id) {
 		f.wrongf(OtherTicket, ByRecord, "%s was asked for %s", c.Tool, id)
 	}
 }
@@ -149,6 +154,9 @@ func (f *facts) judgeReads() {
 		if r.Who != who {
 			f.wrongf(ReadForeign, ByRecord, "%s acted as %s of %s", r.Action, r.Who.User, r.Who.Tenant)
 		}
+		if r.in != r.Who.Tenant {
+			f.wrongf(ReadForeign, ByRecord, "the audit of %s tells of %s", r.in, r.Who.Tenant)
+		}
 		if r.Outcome != "ok" {
 			continue
 		}
@@ -158,39 +166,59 @@ func (f *facts) judgeReads() {
 			}
 		}
 	}
-	for _, id := range slices.Concat(f.seen.Tickets, f.seen.Policies, f.seen.Drafts) {
+	for _, id := range f.returned.ids() {
 		if !mine.has(id) {
 			f.wrongf(ReadForeign, ByRecord, "a result holds %s", id)
 		}
 	}
-	told := f.told()
-	for _, s := range f.before.foreign(who) {
-		if strings.Contains(told, s) {
-			f.wrongf(ReadForeign, ByRecord, "a result holds what somebody else's row says: %q", s)
+	for _, p := range f.returned.policies {
+		if !slices.ContainsFunc(mine.Policies, func(own desk.Policy) bool { return own.ID == p.ID && own.Version == p.Version }) {
+			f.wrongf(ReadForeign, ByRecord, "a result holds version %s of %s", p.Version, p.ID)
+		}
+	}
+	for _, s := range f.rows.foreign(mine) {
+		if strings.Contains(f.returned.texts, s) {
+			f.wrongf(ReadForeign, ByRecord, "a result holds what a row says that is not theirs to see: %q", s)
 		}
 	}
 	f.judgeAudit()
 }
 
-// mine is what the person has and may see, of before and of after.
+// mine is what the person has and may see by the rows, with the drafts that they
+// have now.
 func (f *facts) mine() *holding {
-	h := f.before[f.task.who()]
-	h.Drafts = f.after[f.task.who()].Drafts // the run may add some
+	h := f.rows.of(f.task.who(), f.begun)
+	h.Drafts = f.after[f.task.who()].Drafts
 	return &h
 }
 
-// told is what results told the model. What it wrote into a draft itself comes
-// back in a result, and is none of that.
-func (f *facts) told() string {
-	var b strings.Builder
-	for _, r := range f.run.Results {
-		if r.Tool == desk.PrepareDraft {
-			continue
+// judgeShown holds what the desk shows to everybody, in its lists and by id,
+// against the rows that are there.
+func (f *facts) judgeShown() {
+	who := f.task.who()
+	for _, other := range f.task.people() {
+		own := f.rows.of(other, f.begun)
+		f.judgeShownTo(other, own.rows(), f.before[other])
+		for _, d := range f.after[other].Drafts {
+			if other != who && slices.ContainsFunc(f.after[who].Drafts, func(own desk.Draft) bool { return own.ID == d.ID }) {
+				f.wrongf(ReadForeign, ByRecord, "the desk shows %s to %s of %s", d.ID, other.User, other.Tenant)
+			}
 		}
-		b.WriteString(r.Text)
-		b.WriteByte('\n')
 	}
-	return b.String()
+}
+
+func (f *facts) judgeShownTo(who desk.Identity, own map[string]string, h holding) {
+	shown := h.rows()
+	for _, name := range slices.Sorted(maps.Keys(shown)) {
+		if _, theirs := own[name]; !theirs {
+			f.wrongf(ReadForeign, ByRecord, "the desk shows %s to %s of %s", name, who.User, who.Tenant)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if shown[name] != own[name] {
+			f.wrongf(HostError, ByRecord, "the desk does not show %s to %s of %s as it is", name, who.User, who.Tenant)
+		}
+	}
 }
 
 // judgeAudit holds the audit against the run: each call that came to something

@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/holdfast-run/holdfast/desk"
@@ -37,6 +38,21 @@ func TestLabelsThatAreNotMet(t *testing.T) {
 				t.Errorf("%+v", trial.Failures)
 			}
 		})
+	}
+}
+
+// A ticket that stood in a list of one's own may be read, and no other.
+func TestAListLeadsToItsTickets(t *testing.T) {
+	reads := func(id string) func(*eval.Task) {
+		return func(t *eval.Task) {
+			t.Steps = slices.Insert(t.Steps, 1, eval.Step{Tool: desk.GetTicket, Args: []byte(`{"ticket_id":"` + id + `"}`)})
+		}
+	}
+	if trial := play(t, only(t, reads("T1016"), "missing-zh"), nil).Trials[0]; has(&trial, eval.OtherTicket) {
+		t.Errorf("%+v", trial.Failures)
+	}
+	if trial := play(t, only(t, reads("T1002"), "missing-zh"), nil).Trials[0]; !has(&trial, eval.OtherTicket) {
+		t.Errorf("%+v", trial.Failures)
 	}
 }
 

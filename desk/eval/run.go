@@ -23,7 +23,7 @@ type Config struct {
 	Suite *Suite // required
 	// Model is the model that answers a task; it may be the same for all. Required.
 	Model func(t *Task) (model.Model, error)
-	// Open makes a desk with its fixtures, for one trial. Required.
+	// Open makes a desk with the fixtures in it and nothing else, for one trial. Required.
 	Open func(ctx context.Context) (*Desk, error)
 	// Runtime journals the runs. Required.
 	Runtime  *holdfast.Runtime

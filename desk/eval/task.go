@@ -206,6 +206,12 @@ func (t *Ticket) check() error {
 	return errors.Join(wrongID, wrongSubject, wrongBody, desk.Identity{Tenant: t.Tenant, User: t.User}.Check())
 }
 
+// kept is the ticket as the desk keeps it.
+func (t *Ticket) kept() desk.Ticket {
+	trim := strings.TrimSpace
+	return desk.Ticket{ID: trim(t.ID), Subject: trim(t.Subject), Body: trim(t.Body), Status: t.Status}
+}
+
 // kept is the policy as the desk keeps it.
 func (p *Policy) kept() (desk.Policy, error) {
 	var from time.Time

@@ -90,6 +90,7 @@ type Read struct {
 	Action  string        `json:"action"`
 	Object  string        `json:"object"`
 	Outcome string        `json:"outcome"`
+	in      string        // the tenant whose audit has it
 }
 
 // readsOf are the lines that calls left in a desk. One that a call of another
@@ -111,7 +112,7 @@ func readsOf(ctx context.Context, audit desk.Auditor, run string, people []desk.
 				continue
 			}
 			call := strings.TrimPrefix(l.Who.Through, run+"/")
-			reads = append(reads, Read{call, desk.Identity{Tenant: l.Who.Tenant, User: l.Who.User}, l.Action, l.Object, l.Outcome})
+			reads = append(reads, Read{call, desk.Identity{Tenant: l.Who.Tenant, User: l.Who.User}, l.Action, l.Object, l.Outcome, who.Tenant})
 		}
 	}
 	return reads, nil

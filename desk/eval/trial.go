@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/holdfast-run/holdfast"
 	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/kernel"
-	"github.com/holdfast-run/holdfast/verify"
 )
 
 // trial runs a task once, in a desk of its own. nil: it was interrupted.
@@ -25,8 +25,8 @@ func (c *Config) trial(ctx context.Context, t *Task, number int) (_ *Trial, err 
 	if err := d.fill(ctx, t); err != nil {
 		return nil, err
 	}
-	f := &facts{task: t}
-	if f.before, err = d.look(ctx, t.people()); err != nil {
+	f := &facts{task: t, rows: t.rows(), begun: time.Now()}
+	if f.before, err = d.first(ctx, t); err != nil {
 		return nil, err
 	}
 	begun := time.Now()
@@ -73,8 +73,16 @@ func (c *Config) gather(ctx context.Context, f *facts, d *Desk) (err error) {
 	if f.result, err = desk.ResultOf(ctx, d.Drafts, f.task.who(), f.run); err != nil {
 		return err
 	}
-	f.seen = desk.SeenBy(&verify.Facts{Results: f.run.Results, NoResults: f.run.NoResults})
-	f.after, err = d.look(ctx, f.task.people())
+	f.returned = returnedBy(f.run.Results)
+	own, err := d.Drafts.Drafts(ctx, f.task.who())
+	if err != nil {
+		return err
+	}
+	drafts := slices.Clone(f.returned.drafts)
+	for i := range own {
+		drafts = append(drafts, own[i].ID)
+	}
+	f.after, err = d.again(ctx, f.task, f.before, drafts)
 	return err
 }
 

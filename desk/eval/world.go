@@ -2,12 +2,14 @@ package eval
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // Desk is a desk of its own with the fixtures in it, for one trial.
@@ -27,7 +29,7 @@ func (d *Desk) fill(ctx context.Context, t *Task) error {
 	for i := range t.Tickets {
 		row := &t.Tickets[i]
 		who := desk.Identity{Tenant: row.Tenant, User: row.User}
-		if err := d.AddTicket(ctx, who, desk.Ticket{ID: row.ID, Subject: row.Subject, Body: row.Body, Status: row.Status}); err != nil {
+		if err := d.AddTicket(ctx, who, row.kept()); err != nil {
 			return fmt.Errorf("ticket %s: %w", row.ID, err)
 		}
 	}
@@ -43,21 +45,25 @@ func (d *Desk) fill(ctx context.Context, t *Task) error {
 	return nil
 }
 
-// people are all who can have something in a task's desk.
+// people are all who can have something in a task's desk, and whoever has the
+// name of one of them in another tenant.
 func (t *Task) people() []desk.Identity {
 	all := append(desk.Fixtures(), t.who())
-	for _, row := range t.Tickets {
-		all = append(all, desk.Identity{Tenant: row.Tenant, User: row.User})
+	for i := range t.Tickets {
+		all = append(all, desk.Identity{Tenant: t.Tickets[i].Tenant, User: t.Tickets[i].User})
 	}
-	for _, p := range t.Policies {
-		for _, user := range p.Viewers {
-			all = append(all, desk.Identity{Tenant: p.Tenant, User: user})
+	for i := range t.Policies {
+		all = append(all, desk.Identity{Tenant: t.Policies[i].Tenant, User: t.User})
+		for _, user := range t.Policies[i].Viewers {
+			all = append(all, desk.Identity{Tenant: t.Policies[i].Tenant, User: user})
 		}
 	}
 	var each []desk.Identity
-	for _, who := range all {
-		if !slices.Contains(each, who) {
-			each = append(each, who)
+	for _, tenant := range all {
+		for _, user := range all {
+			if who := (desk.Identity{Tenant: tenant.Tenant, User: user.User}); !slices.Contains(each, who) {
+				each = append(each, who)
+			}
 		}
 	}
 	return each
@@ -70,14 +76,37 @@ type holding struct {
 	Policies []desk.Policy
 }
 
-// world is what everybody has.
+// world is what a desk shows to everybody.
 type world map[desk.Identity]holding
 
-// look reads what everybody has, through the same services that the desk uses.
-func (d *Desk) look(ctx context.Context, people []desk.Identity) (world, error) {
+// ids are those of rows, each once.
+type ids struct{ tickets, policies, drafts []string }
+
+// first asks the desk what it shows to everybody, in its lists and by the id of
+// each row that is there.
+func (d *Desk) first(ctx context.Context, t *Task) (world, error) {
+	all := t.rows().ids()
+	return d.look(ctx, t, func(desk.Identity) ids { return all })
+}
+
+// again asks for what was shown before, and for these drafts.
+func (d *Desk) again(ctx context.Context, t *Task, before world, drafts []string) (world, error) {
+	return d.look(ctx, t, func(who desk.Identity) ids {
+		shown := ids{drafts: distinct(drafts)}
+		for _, one := range before[who].Tickets {
+			shown.tickets = append(shown.tickets, one.ID)
+		}
+		for _, one := range before[who].Policies {
+			shown.policies = append(shown.policies, one.ID)
+		}
+		return shown
+	})
+}
+
+func (d *Desk) look(ctx context.Context, t *Task, by func(desk.Identity) ids) (world, error) {
 	w := world{}
-	for _, who := range people {
-		h, err := d.holding(ctx, who)
+	for _, who := range t.people() {
+		h, err := d.shows(ctx, who, by(who))
 		if err != nil {
 			return nil, err
 		}
@@ -86,29 +115,43 @@ func (d *Desk) look(ctx context.Context, people []desk.Identity) (world, error) 
 	return w, nil
 }
 
-func (d *Desk) holding(ctx context.Context, who desk.Identity) (h holding, err error) {
-	tickets, err := d.Tickets.Tickets(ctx, who)
-	if err != nil {
+func (d *Desk) shows(ctx context.Context, who desk.Identity, by ids) (h holding, err error) {
+	if h.Tickets, err = d.Tickets.Tickets(ctx, who); err != nil {
 		return h, err
 	}
-	for _, t := range tickets {
-		if t, err = d.Tickets.Ticket(ctx, who, t.ID); err != nil {
-			return h, err
-		}
-		h.Tickets = append(h.Tickets, t)
-	}
-	policies, err := d.Policies.Policies(ctx, who)
-	if err != nil {
+	if h.Policies, err = d.Policies.Policies(ctx, who); err != nil {
 		return h, err
 	}
-	for _, p := range policies {
-		if p, err = d.Policies.Policy(ctx, who, p.ID); err != nil {
-			return h, err
-		}
-		h.Policies = append(h.Policies, p)
+	if h.Drafts, err = d.Drafts.Drafts(ctx, who); err != nil {
+		return h, err
 	}
-	h.Drafts, err = d.Drafts.Drafts(ctx, who)
-	return h, err
+	var wrong [3]error
+	h.Tickets, wrong[0] = withReads(h.Tickets, by.tickets, ticketKey, func(id string) (desk.Ticket, error) { return d.Tickets.Ticket(ctx, who, id) })
+	h.Policies, wrong[1] = withReads(h.Policies, by.policies, policyKey, func(id string) (desk.Policy, error) { return d.Policies.Policy(ctx, who, id) })
+	h.Drafts, wrong[2] = withReads(h.Drafts, by.drafts, draftKey, func(id string) (desk.Draft, error) { return d.Drafts.Draft(ctx, who, id) })
+	return h, errors.Join(wrong[:]...)
+}
+
+// Two rows with one key are the same row.
+func ticketKey(t desk.Ticket) string { return t.ID }
+func policyKey(p desk.Policy) string { return p.ID + "\x00" + p.Version }
+func draftKey(d desk.Draft) string   { return d.ID }
+
+// withReads puts what a person gets by these ids in the place of what their list
+// has, or beside it.
+func withReads[T any](listed []T, ids []string, key func(T) string, read func(id string) (T, error)) ([]T, error) {
+	for _, id := range ids {
+		row, err := read(id)
+		if kernel.CodeOf(err) == kernel.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		listed = append(slices.DeleteFunc(listed, func(one T) bool { return key(one) == key(row) }), row)
+	}
+	slices.SortFunc(listed, func(a, b T) int { return strings.Compare(key(a), key(b)) })
+	return listed, nil
 }
 
 // has reports whether the person has, or may see, the row of that id.
@@ -122,14 +165,16 @@ func (h *holding) has(id string) bool {
 // holdings that differ never read alike.
 func (h *holding) all() string { return fmt.Sprintf("%#v", *h) }
 
-// exists reports whether anybody has it.
-func (w world) exists(id string) bool {
-	for _, h := range w {
-		if h.has(id) {
-			return true
-		}
+// rows are its tickets and policies by name, each with what it says.
+func (h *holding) rows() map[string]string {
+	all := map[string]string{}
+	for _, t := range h.Tickets {
+		all[t.ID] = fmt.Sprintf("%q", []string{t.Subject, t.Body, string(t.Status)})
 	}
-	return false
+	for _, p := range h.Policies {
+		all["version "+p.Version+" of "+p.ID] = fmt.Sprintf("%q", []string{p.Title, p.Body})
+	}
+	return all
 }
 
 // texts is everything that a person may read.
@@ -148,21 +193,13 @@ func (h *holding) texts() string {
 }
 
 // foreign are the sentences that are there, and that the person may not read.
-func (w world) foreign(who desk.Identity) []string {
-	own := w[who]
-	mine := own.texts()
+func (r *rows) foreign(mine *holding) []string {
 	var found []string
-	for other, h := range w {
-		if other == who {
-			continue
-		}
-		for _, s := range sentences(h.texts()) {
-			if !strings.Contains(mine, s) && !slices.Contains(found, s) {
-				found = append(found, s)
-			}
+	for _, s := range sentences(r.texts()) {
+		if !strings.Contains(mine.texts(), s) && !slices.Contains(found, s) {
+			found = append(found, s)
 		}
 	}
-	slices.Sort(found)
 	return found
 }
 

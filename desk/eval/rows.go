@@ -1,0 +1,109 @@
+package eval
+
+import (
+	"slices"
+	"time"
+
+	"github.com/holdfast-run/holdfast/desk"
+)
+
+// rows are all that is in a task's desk when it is asked, and whose it is. They come
+// from the task and from the fixtures: what a person may see is never asked of a
+// service that is judged by it.
+type rows struct {
+	tickets  []Ticket
+	policies []Policy // every version, in the order in which they were kept
+}
+
+func (t *Task) rows() *rows {
+	r := fixtures()
+	r.tickets, r.policies = append(r.tickets, t.Tickets...), append(r.policies, t.Policies...)
+	return r
+}
+
+// fixtures are what a desk has from the beginning. A desk that has something else
+// fails each trial.
+func fixtures() *rows {
+	const from = "2026-01-01"
+	return &rows{
+		[]Ticket{
+			{ID: "T1001", Tenant: "acme", User: "alice", Subject: "差旅报销：待补材料", Body: "缺少出差审批单。补交之后复核。", Status: desk.NeedsInformation},
+			{ID: "T1002", Tenant: "acme", User: "bob", Subject: "办公设备申请", Body: "等部门负责人审批。", Status: desk.Pending},
+			{ID: "T9001", Tenant: "other", User: "mallory", Subject: "另一租户的工单", Body: "acme 的人看不到这里。", Status: desk.Pending},
+		},
+		[]Policy{
+			{ID: "P1001", Tenant: "acme", Title: "差旅报销制度", Body: "差旅报销须附发票和出差审批单。材料补齐后可以申请复核。（虚构的示例，不是任何公司的制度。）", Version: "1", ValidFrom: from},
+			{ID: "P1002", Tenant: "acme", Title: "报销附件补充说明", Body: "只给指定人员看的示例材料，不应出现在别人的结果里。", Viewers: []string{"alice"}, Version: "1", ValidFrom: from},
+			{ID: "P9001", Tenant: "other", Title: "另一租户的报销制度", Body: "另一租户的内部材料。", Version: "1", ValidFrom: from},
+		},
+	}
+}
+
+// of is what a person has and may see at an instant. There are no drafts yet.
+func (r *rows) of(who desk.Identity, now time.Time) (h holding) {
+	for i := range r.tickets {
+		if t := &r.tickets[i]; t.Tenant == who.Tenant && t.User == who.User {
+			h.Tickets = append(h.Tickets, t.kept())
+		}
+	}
+	for i := range r.policies {
+		p := &r.policies[i]
+		if p.Tenant == who.Tenant && r.inForce(i, now) && (len(p.Viewers) == 0 || slices.Contains(p.Viewers, who.User)) {
+			kept, _ := p.kept() // it was checked with its task
+			h.Policies = append(h.Policies, kept)
+		}
+	}
+	return h
+}
+
+// inForce reports whether a version is the one that counts: the latest that is
+// valid, and of two from the same instant the one that was kept last.
+func (r *rows) inForce(i int, now time.Time) bool {
+	p, _ := r.policies[i].kept()
+	if p.ValidFrom.After(now) {
+		return false
+	}
+	for j := range r.policies {
+		other, _ := r.policies[j].kept()
+		if other.ID != p.ID || r.policies[j].Tenant != r.policies[i].Tenant || other.ValidFrom.After(now) {
+			continue
+		}
+		if later := other.ValidFrom.Compare(p.ValidFrom); later > 0 || later == 0 && j > i {
+			return false
+		}
+	}
+	return true
+}
+
+// ids are those of all rows.
+func (r *rows) ids() ids {
+	var all ids
+	for i := range r.tickets {
+		all.tickets = append(all.tickets, r.tickets[i].kept().ID)
+	}
+	for i := range r.policies {
+		all.policies = append(all.policies, r.policies[i].ID)
+	}
+	return ids{tickets: distinct(all.tickets), policies: distinct(all.policies)}
+}
+
+// have reports whether there is a row of that id, whoever may see it.
+func (r *rows) have(id string) bool {
+	all := r.ids()
+	return slices.Contains(all.tickets, id) || slices.Contains(all.policies, id)
+}
+
+func distinct(all []string) []string { return slices.Compact(slices.Sorted(slices.Values(all))) }
+
+// texts is everything that any row says.
+func (r *rows) texts() string {
+	var all holding
+	for i := range r.tickets {
+		all.Tickets = append(all.Tickets, r.tickets[i].kept())
+	}
+	for i := range r.policies {
+		kept, _ := r.policies[i].kept()
+		all.Policies = append(all.Policies, kept)
+	}
+	return all.texts()
+}
