@@ -2,11 +2,8 @@ package desk
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
-
-	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // The bounds of policies and of a search for them.
@@ -22,14 +19,14 @@ const (
 
 // Policy is one version of a rule of a company.
 type Policy struct {
-	ID        string
-	Version   string
-	Title     string
+	ID        string // letters of ASCII, digits, Chinese characters, and between them -_.:/()〔〕
+	Version   string // one line
+	Title     string // one line
 	Body      string
-	ValidFrom time.Time
-	Viewers   []string // who may see it; none: everybody of the tenant
-	Everybody bool     // that there are no viewers is meant, also after a version that had some; it is not kept
-	Source    string   // the file that it came from; empty: none
+	ValidFrom time.Time // from 1970 to 2199; zero: always
+	Viewers   []string  // who may see it; none: everybody of the tenant
+	Everybody bool      // that there are no viewers is meant, also after a version that had some; it is not kept
+	Source    string    // the file that it came from; empty: none
 	Imported  time.Time
 }
 
@@ -57,31 +54,15 @@ type PolicyService interface {
 	PutPolicy(ctx context.Context, tenant string, p Policy) (changed bool, err error)
 }
 
-// Check refuses a version that cannot be kept, as INVALID_ARGUMENT.
-func (p *Policy) Check(tenant string) error {
-	if !kernel.IsName(tenant) {
-		return invalid("a policy belongs to a tenant")
+// Since is the instant from which the version is in force: 1970 where it always was.
+func (p *Policy) Since() time.Time {
+	if p.ValidFrom.IsZero() {
+		return time.Unix(0, 0).UTC()
 	}
-	for _, t := range []struct {
-		text, name string
-		most       int
-	}{{p.ID, "the policy's id", MaxPolicyID}, {p.Version, "the version", MaxVersion}, {p.Title, "the title", MaxTitle}, {p.Body, "the body", MaxPolicyBody}} {
-		if clean, err := Text(t.text, t.name, t.most); err != nil {
-			return err
-		} else if clean != t.text {
-			return invalid(t.name + " has white space around it")
-		}
-	}
-	if len(p.Viewers) > MaxViewers || slices.ContainsFunc(p.Viewers, func(v string) bool { return !kernel.IsName(v) }) {
-		return invalid(fmt.Sprintf("viewers are at most %d names of people", MaxViewers))
-	}
-	if p.Everybody && len(p.Viewers) > 0 {
-		return invalid("a policy is for everybody or for its viewers")
-	}
-	return nil
+	return p.ValidFrom
 }
 
 // Hash is the SHA-256 in hex of everything that the version says.
 func (p *Policy) Hash() string {
-	return digest([]any{p.ID, p.Version, p.Title, p.Body, p.ValidFrom.UnixNano(), slices.Sorted(slices.Values(p.Viewers))})
+	return digest([]any{p.ID, p.Version, p.Title, p.Body, p.Since().UnixNano(), slices.Sorted(slices.Values(p.Viewers))})
 }

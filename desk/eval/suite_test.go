@@ -32,6 +32,7 @@ func TestWrongFiles(t *testing.T) {
 		"step of nothing":       {strings.Replace(good, `{"text":"x"}`, `{}`, 1), "f:1: steps: number 1"},
 		"drafts the wrong way":  {strings.Replace(good, `"expect":{}`, `"expect":{"drafts":[2,1]}`, 1), "f:1: expect.drafts"},
 		"no date":               {strings.Replace(good, `"expect"`, `"policies":[{"id":"P1","title":"t","body":"b","valid_from":"soon"}],"expect"`, 1), "f:1: valid_from"},
+		"a day out of reach":    {strings.Replace(good, `"expect"`, `"policies":[{"id":"P1","title":"t","body":"b","tenant":"acme","version":"1","valid_from":"9999-01-01"}],"expect"`, 1), "f:1: a version is in force from a day between 1970 and 2199"},
 		"policy without a body": {strings.Replace(good, `"expect"`, `"policies":[{"id":"P1","title":"t"}],"expect"`, 1), "f:1: the body is empty"},
 		"ticket without a body": {strings.Replace(good, `"expect"`, `"tickets":[{"id":"T1","subject":"t"}],"expect"`, 1), "f:1: the body is empty"},
 		"gate behind a task":    {good + "\n" + `{"gate":{"pass_rate":1}}`, `f:2: unknown field "gate"`},

@@ -101,6 +101,9 @@ func TestParseHTMLTitles(t *testing.T) {
 			t.Errorf("%s: the title is %q", text, p.Title)
 		}
 	}
+	if p := parse(t, "a.md", "text\n#  Travel \t expenses \nmore", front); p.Title != "Travel expenses" {
+		t.Errorf("the title is %q", p.Title)
+	}
 	front.Title = "Given"
 	if p := parse(t, "a.html", "<title>Page</title><p>text", front); p.Title != "Given" {
 		t.Errorf("the title is %q", p.Title)

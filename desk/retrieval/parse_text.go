@@ -41,7 +41,7 @@ func split(text string) (front Front, body string, err error) {
 func heading(body string) string {
 	for line := range strings.Lines(body) {
 		if title, found := strings.CutPrefix(line, "# "); found {
-			return strings.TrimSpace(title)
+			return strings.Join(strings.Fields(title), " ") // a title is one line
 		}
 	}
 	return ""

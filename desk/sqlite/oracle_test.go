@@ -188,7 +188,7 @@ func drawText(t *rapid.T, label string, most int) string {
 func (o *oracle) draw(t *rapid.T, tenants []string) (whose []string, policies []desk.Policy) {
 	for i := range rapid.IntRange(1, 12).Draw(t, "policies") {
 		p := owned{tenant: rapid.SampledFrom(tenants).Draw(t, "tenant"), Policy: desk.Policy{
-			ID: rapid.SampledFrom([]string{"P1", "P2", "报销 3", "taxi-4", "P5", "P6"}).Draw(t, "id"), Version: fmt.Sprint(i),
+			ID: rapid.SampledFrom([]string{"P1", "P2", "报销-3", "taxi-4", "P5", "P6"}).Draw(t, "id"), Version: fmt.Sprint(i),
 			Title: drawText(t, "title", 3), Body: drawText(t, "body", 20),
 			ValidFrom: o.now.Add(time.Duration(rapid.IntRange(-2, 1).Draw(t, "from")) * time.Hour),
 			Viewers:   rapid.SampledFrom([][]string{nil, nil, {"alice"}, {"bob"}, {"alice", "bob"}}).Draw(t, "viewers"),

@@ -63,3 +63,20 @@ func TestViewersAreNotDropped(t *testing.T) {
 	_, err := f.PutPolicy(t.Context(), "acme", desk.Policy{ID: "P8", Version: "1", Title: "T", Body: "text", Viewers: some, Everybody: true})
 	wantCode(t, kernel.CodeInvalidArgument, err)
 }
+
+// Row 103: a version without a day was always in force, and one of a day that no
+// number of nanoseconds holds is refused and not in force.
+func TestVersionsOutOfTime(t *testing.T) {
+	f := open(t)
+	p := desk.Policy{ID: "V1", Version: "1", Title: "x", Body: "螃蟹"}
+	must(f.PutPolicy(t.Context(), "acme", p))(t)
+	if got := must(f.Policy(t.Context(), f.bob, "V1"))(t); !got.ValidFrom.Equal(time.Unix(0, 0)) {
+		t.Errorf("it is valid from %s", got.ValidFrom)
+	}
+	p.Version, p.ValidFrom = "2", time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
+	_, err := f.PutPolicy(t.Context(), "acme", p)
+	wantCode(t, kernel.CodeInvalidArgument, err)
+	if got := must(f.Policy(t.Context(), f.bob, "V1"))(t); got.Version != "1" {
+		t.Errorf("version %s is in force", got.Version)
+	}
+}

@@ -113,7 +113,7 @@ func (tx *tx) putPolicy(v *version) (changed bool, err error) {
 		return false, err
 	}
 	added, err := tx.ExecContext(tx.ctx, `INSERT INTO policies (tenant, id, version, title, body, valid_from, source, hash, imported, restricted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		v.tenant, v.ID, v.Version, v.Title, v.Body, stamp(v.ValidFrom), v.Source, hash, stamp(tx.now), len(v.Viewers) > 0)
+		v.tenant, v.ID, v.Version, v.Title, v.Body, stamp(v.Since()), v.Source, hash, stamp(tx.now), len(v.Viewers) > 0)
 	if err != nil {
 		return false, err
 	}
@@ -147,7 +147,7 @@ func (tx *tx) opens(v *version) error {
 		return nil
 	}
 	restricted, err := only(tx, nil, readBool, `SELECT restricted FROM policies WHERE tenant = ?1 AND id = ?2
-		ORDER BY valid_from > ?3, abs(valid_from - ?3), number DESC LIMIT 1`, v.tenant, v.ID, stamp(v.ValidFrom))
+		ORDER BY valid_from > ?3, abs(valid_from - ?3), number DESC LIMIT 1`, v.tenant, v.ID, stamp(v.Since()))
 	if err == nil && restricted {
 		err = &kernel.Error{
 			Code: kernel.CodeConflict, Message: fmt.Sprintf("policy %s has viewers, and version %s of it names none", v.ID, v.Version),
