@@ -90,7 +90,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 func notInitialized(path string) error {
 	return &kernel.Error{
 		Code: desk.CodeNotInitialized, Message: fmt.Sprintf("there is no desk in %.200q yet", path),
-		Hint: "holdfast desk --db FILE init makes one",
+		Hint: "holdfast desk init makes one",
 	}
 }
 

@@ -58,7 +58,8 @@ func execute(args []string, a *app) (code int) {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	return exitCode(a.stdout.failure(root.Execute()), a.stderr)
+	cmd, err := root.ExecuteC()
+	return exitCode(placed(cmd, a.stdout.failure(err)), a.stderr)
 }
 
 // panicked is the error of a panic under way. It says where, and not what: a
@@ -98,9 +99,7 @@ func (a *app) rootCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(flagProblem(err), fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))
-	})
+	root.SetFlagErrorFunc(wrongFlags)
 	root.AddCommand(
 		a.demoCommand(),
 		a.demoDocsCommand(),
@@ -126,10 +125,17 @@ func (a *app) rootCommand() *cobra.Command {
 	return root
 }
 
-// flagProblem says what is wrong with a flag. The flags that are no text are
-// switches.
+// wrongFlags is a command line whose flags cannot be understood.
+func wrongFlags(cmd *cobra.Command, err error) error {
+	return usage(flagProblem(err), cmd.CommandPath()+" --help lists the flags")
+}
+
+// flagProblem says what is wrong with a flag.
 func flagProblem(err error) string {
 	if bad, ok := errors.AsType[*strconv.NumError](err); ok {
+		if what, _, found := strings.Cut(err.Error(), ": "); found && bad.Func != "ParseBool" {
+			return what + ": it takes a whole number"
+		}
 		return fmt.Sprintf("a switch such as --json stands alone, or takes true or false, not %.40q", bad.Num)
 	}
 	return err.Error()

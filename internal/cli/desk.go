@@ -31,6 +31,10 @@ func (a *app) deskCommand() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&flags.db, "db", "desk.db", "the desk's `FILE`; its runs are kept beside it, in FILE.runs.db")
 	cmd.PersistentFlags().StringVar(&flags.user, "user", "alice", "the `NAME` of who acts, among the fixtures")
 	cmd.PersistentFlags().StringVar(&flags.lang, "lang", "", "the `LANGUAGE` of messages, en or zh (default that of LC_ALL, LC_MESSAGES or LANG)")
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return a.inTheirLanguage(flags, wrongFlags(cmd, err))
+	})
+	a.speak(flags, cmd)
 	return cmd
 }
 

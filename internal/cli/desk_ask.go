@@ -136,7 +136,7 @@ func (a *app) deskRun(ctx context.Context, flags *askFlags, rt *holdfast.Runtime
 		return &kernel.Error{Code: kernel.CodeInternal, Message: "nobody reads standard output; the run is in the journal",
 			Hint: "look at holdfast desk drafts, and at: holdfast runs show --db " + quoteArgument(runsOf(flags.db)) + " " + run.Head.Run}
 	case interrupted:
-		return &kernel.Error{Code: kernel.CodeCancelled, Message: "interrupted", Hint: "look at holdfast desk drafts before you try again"}
+		return a.deskInterrupted(flags.deskFlags, told{"interrupted", "look at holdfast desk drafts before you try again"}, told{"已中断", "重试之前请先查看：holdfast desk drafts"})
 	case !result.Status.Done():
 		return exitError(exitFailure)
 	}

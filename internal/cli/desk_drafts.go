@@ -176,6 +176,6 @@ func (a *app) confirms(ctx context.Context, flags *deskFlags, d *desk.Draft) (bo
 		}
 		return r.line == "yes\n" || r.line == "yes" || r.line == "yes\r\n", nil
 	case <-ctx.Done():
-		return false, &kernel.Error{Code: kernel.CodeCancelled, Message: "interrupted; nothing was confirmed"}
+		return false, a.deskInterrupted(flags, told{"interrupted; nothing was confirmed", ""}, told{"已中断，什么也没有确认", ""})
 	}
 }

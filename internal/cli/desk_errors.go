@@ -3,6 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -12,46 +16,75 @@ import (
 // person's language.
 func (a *app) inLanguage(flags *deskFlags, do func() error) error {
 	if flags.lang != "" && flags.lang != "en" && flags.lang != "zh" {
-		return a.deskUsage(flags, told{"--lang is en or zh", "leave it out for that of the environment"}, told{})
+		return a.wrongFlag(flags, told{"--lang is en or zh", "leave it out for that of the environment"}, told{})
 	}
-	err := do()
+	return a.inTheirLanguage(flags, do())
+}
+
+// inTheirLanguage tells an error in the person's language.
+func (a *app) inTheirLanguage(flags *deskFlags, err error) error {
+	if _, done := errors.AsType[spoken](err); done || err == nil || !a.chinese(flags) {
+		return err
+	}
+	if bad, ok := errors.AsType[usageError](err); ok {
+		return a.deskUsage(flags, told{}, told{"命令行有误：" + bad.err.Message, bad.err.Hint})
+	}
 	e, ok := errors.AsType[*kernel.Error](err)
-	if _, done := errors.AsType[spoken](err); done || !ok || !a.chinese(flags) {
+	if !ok {
 		return err
 	}
 	zh := inChinese(e, flags.conflict)
 	return &kernel.Error{Code: e.Code, Message: zh.message, Hint: zh.hint, Err: err}
 }
 
-// inChinese tells an error in Chinese. What only those who configure the desk
-// can mend keeps the exact English words behind the Chinese ones.
+// speak makes the commands tell what is wrong with their arguments and flags in the
+// person's language, too.
+func (a *app) speak(flags *deskFlags, cmd *cobra.Command) {
+	args := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, given []string) error { return a.inTheirLanguage(flags, args(cmd, given)) }
+	for _, below := range cmd.Commands() {
+		a.speak(flags, below)
+	}
+}
+
+// inChinese tells an error in Chinese. What a code leaves open, such as why a file
+// cannot be read, keeps the exact English words behind the Chinese ones.
 func inChinese(e *kernel.Error, conflict told) told {
 	if text, ok := errors.AsType[*desk.TextError](e); ok {
 		return told{wrongText(text), ""}
 	}
 	if e.Code == kernel.CodeConflict && conflict != (told{}) {
-		return conflict
+		return told{conflict.message, conflict.hint + inBrackets(commandsIn(e.Hint))}
 	}
-	if zh, ok := deskErrors()[e.Code]; ok {
+	if zh, ok := deskErrors(e)[e.Code]; ok {
 		return zh
 	}
 	return told{aboutErrors(e.Code) + "：" + e.Message, e.Hint}
 }
 
-// deskErrors are what the codes mean to people at the desk.
-func deskErrors() map[kernel.Code]told {
+// deskErrors are what the codes mean to people at the desk, where they mean one thing.
+func deskErrors(e *kernel.Error) map[kernel.Code]told {
 	return map[kernel.Code]told{
 		desk.CodeUnknownUser:       {"没有这个试用身份", "用 --user 指定其中一个：alice、bob、mallory"},
-		desk.CodeStaleConfirmation: {"草稿的内容与所确认的不一致", "请重新查看：holdfast desk show-draft ID"},
-		desk.CodeDraftExpired:      {"草稿已过期", "请重新准备或编辑草稿，然后再次确认"},
-		desk.CodeNotInitialized:    {"这个文件里还没有工单台", "请先运行：holdfast desk --db FILE init"},
+		desk.CodeStaleConfirmation: {"草稿的内容与所确认的不一致", "请重新查看" + inColon(commandsIn(e.Hint))},
+		desk.CodeDraftExpired:      {"草稿已过期" + inBrackets(instantIn(e.Message)), "请重新准备或编辑草稿，然后再次确认"},
+		desk.CodeNotInitialized:    {"这个文件里还没有工单台", "请先运行：holdfast desk init"},
 		kernel.CodeNotFound:        {"没有这条记录，或者它不属于您", "请核对编号；别人的记录与不存在的记录看起来一样"},
-		kernel.CodeLocalStorage:    {"无法读写工单台的文件", "请检查路径、磁盘和权限"},
-		kernel.CodeCancelled:       {"已中断", "重试之前请先查看：holdfast desk drafts"},
-		kernel.CodeVersion:         {"这个文件由更新版本的程序写成", "请用那个版本的程序打开"},
-		kernel.CodeLeaseLost:       {"这个问题已由另一个进程接手", "稍后请查看：holdfast desk drafts"},
-		kernel.CodeInternal:        {"程序内部出错", "请查看：holdfast desk drafts，并向维护者报告"},
 	}
+}
+
+func inBrackets(s string) string { return pick(s != "", "（"+s+"）", "") }
+func inColon(s string) string    { return pick(s != "", "："+s, "") }
+
+// commandsIn are the commands that an English hint names, with their ids.
+func commandsIn(hint string) string {
+	named := regexp.MustCompile(`holdfast [a-z]+ [a-z-]+ [0-9A-Za-z_]*\d[0-9A-Za-z_]*`)
+	return strings.Join(named.FindAllString(hint, -1), "；")
+}
+
+// instantIn is the instant that an English message names.
+func instantIn(message string) string {
+	return regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:]+(?:Z|[+-]\d\d:\d\d)`).FindString(message)
 }
 
 // aboutErrors says in general what a code is about.
@@ -63,6 +96,18 @@ func aboutErrors(code kernel.Code) string {
 		return "配置有误"
 	case kernel.CodeConflict:
 		return "与已有的内容冲突"
+	case kernel.CodeLocalStorage:
+		return "无法读写本地文件"
+	case kernel.CodeCancelled:
+		return "已中断"
+	case kernel.CodeVersion:
+		return "文件由更新版本的程序写成"
+	case kernel.CodeLeaseLost:
+		return "这个问题已由另一个进程接手"
+	case kernel.CodeInternal:
+		return "程序内部出错"
+	case desk.CodeEmbeddingFailed:
+		return "向量没有算成，什么也没有保存"
 	}
 	return "出错"
 }

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -63,8 +65,22 @@ func TestDeskErrorsInBothLanguages(t *testing.T) {
 		{[]string{"ask", "--session", "s", "-c", "f.yaml", "q"}, "CONFIGURATION", "-c 指定的是"},
 		{[]string{"ask", "--session", "s", "--max-steps", "0", "q"}, "CONFIGURATION", "--max-steps 必须是"},
 		{[]string{"ask", "--session", "s", "--timeout", "NaN", "q"}, "CONFIGURATION", "--timeout 必须是"},
+		// Of what a code leaves open the exact words are kept.
+		{[]string{"eval-search", "--leg", "foo"}, "CONFIGURATION", "--leg 只能是"},
+		{[]string{"eval-search", "-k", "x"}, "CONFIGURATION", "--k 必须是"},
+		{[]string{"eval", "--trials", "0"}, "CONFIGURATION", "--trials 必须是"},
+		{[]string{"tickets", "more"}, "INVALID_ARGUMENT", "命令行有误：unexpected argument"},
+		{[]string{"policies"}, "INVALID_ARGUMENT", "命令行有误：which one"},
+		{[]string{"policies", "import"}, "INVALID_ARGUMENT", "命令行有误：desk policies import takes at least one FILE"},
+		{[]string{"tickets", "--db", "open.db"}, "LOCAL_STORAGE", "mode 0666"},
 	} {
 		write(t, dir, "text", "no desk at all")
+		if strings.Contains(strings.Join(tt.args, " "), "open.db") {
+			write(t, dir, "open.db", "anything")
+			if err := os.Chmod(filepath.Join(dir, "open.db"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
 		en := deskRefused(t, dir, append(tt.args[:len(tt.args):len(tt.args)], "--lang", "en")...)
 		zh := deskRefused(t, dir, append(tt.args[:len(tt.args):len(tt.args)], "--lang", "zh")...)
 		if en.Code != tt.code || zh.Code != tt.code {
@@ -85,6 +101,18 @@ func TestOtherErrorsInChinese(t *testing.T) {
 		t.Errorf("got %q", got.message)
 	}
 	if got := inChinese(e, conflictSession()); got != conflictSession() {
+		t.Errorf("got %q", got.message)
+	}
+	e.Hint = "wait for it, or end it with holdfast runs cancel run_1"
+	if got := inChinese(e, conflictSession()); !strings.HasSuffix(got.hint, "（holdfast runs cancel run_1）") {
+		t.Errorf("got %q", got.hint)
+	}
+	stale := &kernel.Error{Code: desk.CodeStaleConfirmation, Message: "it does not say that", Hint: "read it again: holdfast desk show-draft D1a"}
+	if got := inChinese(stale, told{}); got.hint != "请重新查看：holdfast desk show-draft D1a" {
+		t.Errorf("got %q", got.hint)
+	}
+	late := &kernel.Error{Code: desk.CodeDraftExpired, Message: "the draft expired at 2026-01-02T03:04:05Z"}
+	if got := inChinese(late, told{}); got.message != "草稿已过期（2026-01-02T03:04:05Z）" {
 		t.Errorf("got %q", got.message)
 	}
 	if got := inChinese(&kernel.Error{Code: "OTHER", Message: "x"}, told{}); got.message != "出错：x" {

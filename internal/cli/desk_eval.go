@@ -104,8 +104,7 @@ func (a *app) deskEval(ctx context.Context, flags *evalFlags) error {
 	}
 	switch {
 	case !report.Complete:
-		t := a.inTheirs(flags.deskFlags, told{"interrupted", "what was done so far is in the results"}, told{"已中断", "已完成的部分在结果里"})
-		return spoken{&kernel.Error{Code: kernel.CodeCancelled, Message: t.message, Hint: t.hint}}
+		return a.deskInterrupted(flags.deskFlags, told{"interrupted", "what was done so far is in the results"}, told{"已中断", "已完成的部分在结果里"})
 	case !report.Gate.Met:
 		return exitError(exitGate)
 	}

@@ -278,7 +278,8 @@ func TestSessionInUse(t *testing.T) {
 	}
 	<-server.Arrived(1)
 	second, err := askLive(t, dir).CombinedOutput()
-	if err == nil || !strings.Contains(string(second), `"code":"CONFLICT"`) {
+	if err == nil || !strings.Contains(string(second), `"code":"CONFLICT"`) ||
+		!strings.Contains(string(second), "holdfast runs cancel --db desk.db.runs.db run_") || !strings.Contains(string(second), "holdfast work --db desk.db.runs.db") {
 		t.Errorf("%v: %s", err, second)
 	}
 	close(goOn)

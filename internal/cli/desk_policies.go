@@ -50,7 +50,7 @@ func (a *app) deskPoliciesImportCommand(flags *deskFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
 		Short: "Import versions of policies from Markdown, text, HTML and PDF, all files or none",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  atLeastOne("one FILE", "name Markdown, text, HTML or PDF files"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return a.desk(cmd.Context(), flags, func(ctx context.Context, db *sqlite.DB, _ desk.Identity) error {
 				return interruptibly(ctx, func(ctx context.Context) error { return a.importPolicies(ctx, flags, db, files, over) })

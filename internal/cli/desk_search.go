@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,8 +24,10 @@ import (
 type searchFlags struct {
 	*deskFlags
 	questions, leg string
-	k              int
+	k              string // a text, so that every value out of range is told in the same way
 	json           bool
+	legs           []desk.Leg
+	first          int // how many of what is found count
 }
 
 func (a *app) deskSearchCommand(common *deskFlags) *cobra.Command {
@@ -46,21 +49,14 @@ func (a *app) deskSearchCommand(common *deskFlags) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&flags.questions, "questions", "", "a `FILE` with a question in JSON on each line (default those that are built in)")
 	f.StringVar(&flags.leg, "leg", "", "keyword, vector or hybrid: the one `LEG` to measure (default all)")
-	f.IntVarP(&flags.k, "k", "k", desk.MaxFound, "how `MANY` of what is found count")
+	f.StringVarP(&flags.k, "k", "k", strconv.Itoa(desk.MaxFound), "how `MANY` of what is found count")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	return cmd
 }
 
 func (a *app) deskSearch(ctx context.Context, flags *searchFlags) error {
-	legs := desk.Legs()
-	if flags.leg != "" {
-		if !slices.Contains(legs, desk.Leg(flags.leg)) {
-			return usage("--leg is keyword, vector or hybrid", "leave it out for all three")
-		}
-		legs = []desk.Leg{desk.Leg(flags.leg)}
-	}
-	if flags.k < 1 || flags.k > desk.MaxRanked {
-		return usage(fmt.Sprintf("--k is from 1 to %d", desk.MaxRanked), "leave it out for 5")
+	if err := a.checkSearch(flags); err != nil {
+		return err
 	}
 	questions, err := flags.read()
 	if err != nil {
@@ -93,7 +89,23 @@ func (a *app) deskSearch(ctx context.Context, flags *searchFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.measure(ctx, flags, db, legs, questions)
+	return a.measure(ctx, flags, db, questions)
+}
+
+// checkSearch reads the leg and the number: what is wrong with them is CONFIGURATION.
+func (a *app) checkSearch(f *searchFlags) (err error) {
+	f.legs = desk.Legs()
+	if f.leg != "" {
+		if !slices.Contains(f.legs, desk.Leg(f.leg)) {
+			return a.wrongFlag(f.deskFlags, told{"--leg is keyword, vector or hybrid", "leave it out for all three"},
+				told{"--leg 只能是 keyword、vector 或 hybrid", "不写就是三种都测"})
+		}
+		f.legs = []desk.Leg{desk.Leg(f.leg)}
+	}
+	if f.first, err = strconv.Atoi(f.k); err != nil || f.first < 1 || f.first > desk.MaxRanked {
+		return a.outOfRange(f.deskFlags, "--k", f.k, fmt.Sprintf("a whole number from 1 to %d", desk.MaxRanked), fmt.Sprintf(" 1 到 %d 的整数", desk.MaxRanked))
+	}
+	return nil
 }
 
 // copyDesk copies a desk's file: nobody's audit gets a line of what is measured.
@@ -148,11 +160,11 @@ func importBuiltIn(ctx context.Context, db *sqlite.DB) error {
 	return err
 }
 
-func (a *app) measure(ctx context.Context, flags *searchFlags, db *sqlite.DB, legs []desk.Leg, questions []retrieval.Question) error {
+func (a *app) measure(ctx context.Context, flags *searchFlags, db *sqlite.DB, questions []retrieval.Question) error {
 	report := searchReport{Embedder: hashed.Embedder{}.Name()}
 	leaks := 0
-	for _, leg := range legs {
-		figures, err := retrieval.Measure(ctx, db, leg, questions, flags.k)
+	for _, leg := range flags.legs {
+		figures, err := retrieval.Measure(ctx, db, leg, questions, flags.first)
 		if err != nil {
 			return err
 		}

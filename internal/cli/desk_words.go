@@ -100,11 +100,17 @@ func (a *app) wrongFlag(flags *deskFlags, en, zh told) error {
 	return spoken{&kernel.Error{Code: kernel.CodeConfiguration, Message: t.message, Hint: t.hint}}
 }
 
+// deskInterrupted is a CANCELLED, in the person's language.
+func (a *app) deskInterrupted(flags *deskFlags, en, zh told) error {
+	t := a.inTheirs(flags, en, zh)
+	return spoken{&kernel.Error{Code: kernel.CodeCancelled, Message: t.message, Hint: t.hint}}
+}
+
 // deskUsage is a command line that cannot be understood, in the person's
 // language.
 func (a *app) deskUsage(flags *deskFlags, en, zh told) error {
 	t := a.inTheirs(flags, en, zh)
-	return usage(t.message, t.hint)
+	return spoken{usage(t.message, t.hint)}
 }
 
 // oneID wants one argument, the ID of a draft.
