@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,9 +17,10 @@ var idShape = regexp.MustCompile(`^[A-Za-z][A-Za-z._-]*\d[A-Za-z0-9._-]*$`)
 // maxID bounds what may look like an id, in bytes.
 const maxID = 40
 
-// note writes a line of the audit.
-func (tx *tx) note(who desk.Identity, action, object, outcome string) error {
-	if outcome == string(kernel.CodeNotFound) {
+// note writes a line of the audit about what came to an answer, or to an error with a code.
+func (tx *tx) note(who desk.Identity, action, object string, answer error) error {
+	outcome := string(cmp.Or(kernel.CodeOf(answer), "ok"))
+	if kernel.CodeOf(answer) == kernel.CodeNotFound {
 		object = askedFor(object)
 	}
 	_, err := tx.ExecContext(tx.ctx, `INSERT INTO audit (at, tenant, user, through, action, object, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -44,7 +46,7 @@ func (d *DB) Accesses(ctx context.Context, tenant string, after int) (lines []de
 			Hint: "name the tenant; begin after line 0, and go on after the number of the last line that was read",
 		}
 	}
-	err = d.write(ctx, func(tx *tx) error {
+	err = d.read(ctx, func(tx *tx) error {
 		lines, err = collect(tx, func(row scanner) (a desk.Access, err error) {
 			var at int64
 			err = row.Scan(&a.Number, &at, &a.Who.Tenant, &a.Who.User, &a.Who.Through, &a.Action, &a.Object, &a.Outcome)

@@ -39,7 +39,7 @@ func (d *DB) Prepare(ctx context.Context, who desk.Identity, session, subject, b
 		return draft, err
 	}
 	id := desk.DraftID(who, session, desk.HashOf(subject, body, 1))
-	err = d.seen(ctx, who, "draft.prepare", func(tx *tx) (string, error) {
+	err = d.change(ctx, who, "draft.prepare", func(tx *tx) (string, error) {
 		draft, err = tx.draft(who, id)
 		switch {
 		case kernel.CodeOf(err) == kernel.CodeNotFound:
@@ -87,22 +87,20 @@ func (d *DB) Draft(ctx context.Context, who desk.Identity, id string) (draft des
 	if id, err = draftID(id); err != nil {
 		return draft, err
 	}
-	err = d.seen(ctx, who, "draft.read", func(tx *tx) (string, error) {
-		draft, err = tx.draft(who, id)
-		return id, err
+	return see(ctx, d, who, "draft.read", func(tx *tx) (desk.Draft, string, error) {
+		draft, err := tx.draft(who, id)
+		return draft, id, err
 	})
-	return draft, err
 }
 
 func draftID(id string) (string, error) { return desk.Text(id, "the draft's id", desk.MaxDraftID) }
 
 // Drafts returns a person's own drafts. See [desk.DraftService].
-func (d *DB) Drafts(ctx context.Context, who desk.Identity) (all []desk.Draft, err error) {
-	err = d.seen(ctx, who, "draft.list", func(tx *tx) (string, error) {
-		all, err = collect(tx, readDraft, selectDrafts+` ORDER BY d.created, d.id`, who.Tenant, who.User)
-		return "", err
+func (d *DB) Drafts(ctx context.Context, who desk.Identity) ([]desk.Draft, error) {
+	return see(ctx, d, who, "draft.list", func(tx *tx) ([]desk.Draft, string, error) {
+		all, err := collect(tx, readDraft, selectDrafts+` ORDER BY d.created, d.id`, who.Tenant, who.User)
+		return all, "", err
 	})
-	return all, err
 }
 
 // Edit makes the next revision. See [desk.DraftService].
@@ -113,7 +111,7 @@ func (d *DB) Edit(ctx context.Context, who desk.Identity, id, subject, body stri
 	if subject, body, err = content(subject, body); err != nil {
 		return draft, err
 	}
-	err = d.seen(ctx, who, "draft.edit", func(tx *tx) (string, error) {
+	err = d.change(ctx, who, "draft.edit", func(tx *tx) (string, error) {
 		found, err := tx.draft(who, id)
 		if err == nil && found.Ticket != "" {
 			err = &kernel.Error{Code: kernel.CodeConflict, Message: "the draft was submitted as " + found.Ticket + " and does not change any more", Hint: "prepare another draft"}
@@ -131,7 +129,7 @@ func (d *DB) Confirm(ctx context.Context, who desk.Identity, id, hash string) (c
 	if id, err = draftID(id); err != nil {
 		return c, err
 	}
-	err = d.seen(ctx, who, "draft.confirm", func(tx *tx) (string, error) {
+	err = d.change(ctx, who, "draft.confirm", func(tx *tx) (string, error) {
 		c, err = tx.confirm(who, id, hash)
 		return id, err
 	})

@@ -17,7 +17,10 @@ import (
 const visible = `FROM policies p WHERE p.tenant = ?1 AND p.valid_from <= ?2 AND p.valid_until > ?2
 	AND (p.restricted = 0 OR EXISTS (SELECT 1 FROM viewers v WHERE v.policy = p.number AND v.user = ?3))`
 
-const policyColumns = `p.id, p.version, p.title, p.body, p.valid_from, p.source, p.imported,
+const policyColumns = `p.id, p.version, p.title, p.body, ` + policyRest
+
+// policyRest is what readPolicy wants after the body.
+const policyRest = `p.valid_from, p.source, p.imported,
 	(SELECT coalesce(group_concat(user, char(10)), '') FROM viewers WHERE policy = p.number)`
 
 func readPolicy(row scanner) (p desk.Policy, err error) {
@@ -36,25 +39,20 @@ func (d *DB) Policy(ctx context.Context, who desk.Identity, id string) (p desk.P
 	if id, err = desk.Text(id, "the policy's id", desk.MaxPolicyID); err != nil {
 		return p, err
 	}
-	err = d.seen(ctx, who, "policy.read", func(tx *tx) (string, error) {
-		p, err = only(tx, desk.NotFound("policy"), readPolicy,
+	return see(ctx, d, who, "policy.read", func(tx *tx) (desk.Policy, string, error) {
+		p, err := only(tx, desk.NotFound("policy"), readPolicy,
 			`SELECT `+policyColumns+` `+visible+` AND p.id = ?4`, who.Tenant, stamp(tx.now), who.User, id)
-		return id, err
+		return p, id, err
 	})
-	return p, err
 }
 
 // Policies returns what a person may see. See [desk.PolicyService].
-func (d *DB) Policies(ctx context.Context, who desk.Identity) (all []desk.Policy, err error) {
-	err = d.seen(ctx, who, "policy.list", func(tx *tx) (string, error) {
-		all, err = collect(tx, readPolicy, `SELECT `+policyColumns+` `+visible+` ORDER BY p.id`,
+func (d *DB) Policies(ctx context.Context, who desk.Identity) ([]desk.Policy, error) {
+	return see(ctx, d, who, "policy.list", func(tx *tx) ([]desk.Policy, string, error) {
+		all, err := collect(tx, readPolicy, `SELECT p.id, p.version, p.title, '', `+policyRest+` `+visible+` ORDER BY p.id`,
 			who.Tenant, stamp(tx.now), who.User)
-		for i := range all {
-			all[i].Body = ""
-		}
-		return "", err
+		return all, "", err
 	})
-	return all, err
 }
 
 // PutPolicy keeps a version. See [desk.PolicyService].

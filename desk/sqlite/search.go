@@ -20,7 +20,7 @@ const depth = 50
 // its words alone until EmbedPolicies: one import does not stop the search. It
 // says EMBEDDING_FAILED where the embedder fails, and CONFIGURATION where vectors
 // are those of another one. See [desk.PolicyFinder].
-func (d *DB) FindPolicies(ctx context.Context, who desk.Identity, query string) (found []desk.Policy, err error) {
+func (d *DB) FindPolicies(ctx context.Context, who desk.Identity, query string) ([]desk.Policy, error) {
 	leg := desk.Keyword
 	if d.embedder != nil {
 		leg = desk.Hybrid
@@ -29,15 +29,14 @@ func (d *DB) FindPolicies(ctx context.Context, who desk.Identity, query string) 
 	if err != nil {
 		return nil, err
 	}
-	err = d.seen(ctx, who, "policy.search", func(tx *tx) (string, error) {
+	return see(ctx, d, who, "policy.search", func(tx *tx) ([]desk.Policy, string, error) {
 		ranked, err := tx.rank(s)
 		if err != nil {
-			return "", err
+			return nil, "", err
 		}
-		found, err = tx.numbered(ranking.Top(ranked, desk.MaxFound))
-		return idsOf(found), err
+		found, err := tx.numbered(ranking.Top(ranked, desk.MaxFound))
+		return found, idsOf(found), err
 	})
-	return found, err
 }
 
 // RankPolicies ranks without reading. See [desk.PolicyRanker].
@@ -50,7 +49,7 @@ func (d *DB) RankPolicies(ctx context.Context, who desk.Identity, leg desk.Leg, 
 		return nil, err
 	}
 	s.measured = true
-	err = d.write(ctx, func(tx *tx) error {
+	err = d.read(ctx, func(tx *tx) error {
 		ranked, err := tx.rank(s)
 		if err != nil {
 			return err

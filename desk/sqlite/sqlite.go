@@ -3,8 +3,10 @@
 //
 // The file is in WAL mode with synchronous=FULL. What is written is written in
 // one transaction that takes the file's lock at its beginning, with the line of
-// the audit in it; so is what is read, since a reading leaves a line too. Methods open the
-// transaction, and the functions below them take it.
+// the audit in it. What is read is read in a snapshot, which waits for nobody and
+// nobody for it, however long a ranking takes; its line of the audit is on the disk before
+// anything of it is returned. Methods open the transactions, and the functions below
+// them take one.
 package sqlite
 
 import (
@@ -15,6 +17,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -43,7 +46,8 @@ type Options struct {
 // DB is an open desk. It is safe for concurrent use, by several processes too.
 // Close it after use.
 type DB struct {
-	db       *sql.DB
+	db       *sql.DB // writes
+	readers  *sql.DB
 	now      func() time.Time
 	embedder desk.Embedder // nil: none
 }
@@ -119,24 +123,38 @@ func connect(path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fault(err)
 	}
-	query := url.Values{
-		"mode":    {"rw"},
-		"_txlock": {"immediate"},
-		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "trusted_schema(0)"},
-	}
-	uri := url.URL{Scheme: "file", Path: abs, RawQuery: query.Encode()}
-	db, err := sql.Open("sqlite", uri.String())
-	if err != nil {
-		return nil, fault(err)
-	}
-	// One connection: transactions of one process wait in a queue that is fair,
+	// One connection writes: transactions of one process wait in a queue that is fair,
 	// and not in SQLite's busy loop.
-	db.SetMaxOpenConns(1)
-	d := &DB{db: db, now: o.Now, embedder: o.Embedder}
+	db, err := pool(abs, 1, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)")
+	if err != nil {
+		return nil, err
+	}
+	readers, err := pool(abs, max(4, runtime.GOMAXPROCS(0)), "query_only(1)")
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	d := &DB{db: db, readers: readers, now: o.Now, embedder: o.Embedder}
 	if d.now == nil {
 		d.now = time.Now
 	}
 	return d, nil
+}
+
+// pool has at most n connections to the file, each made when it is first needed.
+func pool(path string, n int, pragmas ...string) (*sql.DB, error) {
+	query := url.Values{
+		"mode":    {"rw"},
+		"_txlock": {"immediate"}, // but for transactions that only read
+		"_pragma": append(pragmas, fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()), "trusted_schema(0)"),
+	}
+	uri := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
+	db, err := sql.Open("sqlite", uri.String())
+	if err != nil {
+		return nil, fault(err)
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db, nil
 }
 
 // Copy writes what the desk holds now to the file at path, which must be missing
@@ -150,7 +168,7 @@ func (d *DB) Copy(ctx context.Context, path string) error {
 }
 
 // Close closes the file.
-func (d *DB) Close() error { return fault(d.db.Close()) }
+func (d *DB) Close() error { return fault(errors.Join(d.readers.Close(), d.db.Close())) }
 
 // tx is a transaction under way.
 type tx struct {
@@ -162,7 +180,16 @@ type tx struct {
 
 // write carries do out in a transaction that holds the file's lock.
 func (d *DB) write(ctx context.Context, do func(*tx) error) error {
-	t, err := d.db.BeginTx(ctx, nil)
+	return d.transact(ctx, d.db, nil, do)
+}
+
+// read carries do out in a snapshot of the file, without a lock that writing waits for.
+func (d *DB) read(ctx context.Context, do func(*tx) error) error {
+	return d.transact(ctx, d.readers, &sql.TxOptions{ReadOnly: true}, do)
+}
+
+func (d *DB) transact(ctx context.Context, on *sql.DB, o *sql.TxOptions, do func(*tx) error) error {
+	t, err := on.BeginTx(ctx, o)
 	if err != nil {
 		return fault(err)
 	}
@@ -173,29 +200,53 @@ func (d *DB) write(ctx context.Context, do func(*tx) error) error {
 	return fault(t.Commit())
 }
 
-// seen carries do out for a person, with its line in the audit: also where it
-// comes to an error that tells the person something, such as NOT_FOUND. do
-// returns the ids of what it touched.
-func (d *DB) seen(ctx context.Context, who desk.Identity, action string, do func(*tx) (object string, err error)) error {
+// change carries do out for a person in one transaction with its line in the audit. do
+// returns the id of what it touched.
+func (d *DB) change(ctx context.Context, who desk.Identity, action string, do func(*tx) (object string, err error)) error {
 	if err := who.Check(); err != nil {
 		return err
 	}
 	var answer error
 	err := d.write(ctx, func(tx *tx) error {
 		object, err := do(tx)
-		var e *kernel.Error
-		if err != nil && !errors.As(err, &e) {
+		if !tells(err) {
 			return err
 		}
 		answer = err
-		outcome := "ok"
-		if e != nil {
-			outcome = string(e.Code)
-		}
-		return tx.note(who, action, object, outcome)
+		return tx.note(who, action, object, err)
 	})
 	return errors.Join(err, answer)
 }
+
+// see returns what do reads for a person, once the line of the audit is written:
+// where it cannot be, nothing was seen. do returns the ids of what it found.
+func see[T any](ctx context.Context, d *DB, who desk.Identity, action string, do func(*tx) (found T, object string, err error)) (found T, err error) {
+	if err := who.Check(); err != nil {
+		return found, err
+	}
+	var none T
+	var object string
+	var answer error
+	err = d.read(ctx, func(tx *tx) (err error) {
+		found, object, err = do(tx)
+		if !tells(err) {
+			return err
+		}
+		answer = err
+		return nil
+	})
+	if err == nil {
+		err = d.write(ctx, func(tx *tx) error { return tx.note(who, action, object, answer) })
+	}
+	if err := errors.Join(err, answer); err != nil {
+		return none, err
+	}
+	return found, nil
+}
+
+// tells says whether an outcome has a line in the audit: also an error has that tells the person
+// something, such as NOT_FOUND.
+func tells(err error) bool { return err == nil || kernel.CodeOf(err) != "" }
 
 // fault is what may be shown of an error of the storage.
 func fault(err error) error {

@@ -23,22 +23,20 @@ func (d *DB) Ticket(ctx context.Context, who desk.Identity, id string) (t desk.T
 	if id, err = desk.Text(id, "the ticket's id", desk.MaxTicketID); err != nil {
 		return t, err
 	}
-	err = d.seen(ctx, who, "ticket.read", func(tx *tx) (string, error) {
-		t, err = only(tx, desk.NotFound("ticket"), readTicket,
+	return see(ctx, d, who, "ticket.read", func(tx *tx) (desk.Ticket, string, error) {
+		t, err := only(tx, desk.NotFound("ticket"), readTicket,
 			`SELECT `+ticketColumns+` FROM tickets WHERE id = ? AND tenant = ? AND user = ?`, id, who.Tenant, who.User)
-		return id, err
+		return t, id, err
 	})
-	return t, err
 }
 
 // Tickets returns a person's own tickets. See [desk.TicketService].
-func (d *DB) Tickets(ctx context.Context, who desk.Identity) (all []desk.Ticket, err error) {
-	err = d.seen(ctx, who, "ticket.list", func(tx *tx) (string, error) {
-		all, err = collect(tx, readTicket,
+func (d *DB) Tickets(ctx context.Context, who desk.Identity) ([]desk.Ticket, error) {
+	return see(ctx, d, who, "ticket.list", func(tx *tx) ([]desk.Ticket, string, error) {
+		all, err := collect(tx, readTicket,
 			`SELECT id, subject, '', status, draft, created FROM tickets WHERE tenant = ? AND user = ? ORDER BY created, id`, who.Tenant, who.User)
-		return "", err
+		return all, "", err
 	})
-	return all, err
 }
 
 func (tx *tx) insertTicket(who desk.Identity, t desk.Ticket) error {

@@ -50,7 +50,7 @@ func (d *DB) EmbedPolicies(ctx context.Context) (made int, err error) {
 // desk without an embedder those are the versions without any, where another
 // desk on the file has one: they are found there by their words alone.
 func (d *DB) Unembedded(ctx context.Context) (count int, err error) {
-	err = d.write(ctx, func(tx *tx) error {
+	err = d.read(ctx, func(tx *tx) error {
 		var by any // of no embedder
 		if tx.by != nil {
 			if by, err = tx.embedder(); err != nil {
@@ -58,14 +58,14 @@ func (d *DB) Unembedded(ctx context.Context) (count int, err error) {
 			}
 		}
 		return tx.QueryRowContext(tx.ctx, `SELECT count(*) FROM policies p LEFT JOIN vectors v ON v.policy = p.number
-			WHERE (v.policy IS NULL OR v.embedder <> ?1) AND EXISTS (SELECT 1 FROM embedders)`, by).Scan(&count)
+			WHERE (v.policy IS NULL OR v.embedder <> ?1) AND (?1 IS NOT NULL OR EXISTS (SELECT 1 FROM embedders))`, by).Scan(&count)
 	})
 	return count, err
 }
 
 // unembedded returns some versions without a vector of the embedder.
 func (d *DB) unembedded(ctx context.Context) (numbers []int64, texts []string, err error) {
-	err = d.write(ctx, func(tx *tx) error {
+	err = d.read(ctx, func(tx *tx) error {
 		by, err := tx.embedder()
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func (d *DB) embedNew(ctx context.Context, versions []version) error {
 		return nil
 	}
 	var missing []*version
-	if err := d.write(ctx, func(tx *tx) error {
+	if err := d.read(ctx, func(tx *tx) error {
 		for i := range versions {
 			stored, err := tx.stored(&versions[i])
 			if err != nil {
@@ -126,17 +126,17 @@ func (d *DB) embedNew(ctx context.Context, versions []version) error {
 	return d.embed(ctx, missing)
 }
 
-// embedder returns the number of the desk's embedder in the file.
-func (tx *tx) embedder() (number int64, err error) {
-	e := tx.by
-	if _, err := tx.ExecContext(tx.ctx, `INSERT OR IGNORE INTO embedders (name, dimensions) VALUES (?, ?)`, e.Name(), e.Dimensions()); err != nil {
-		return 0, err
-	}
-	err = tx.QueryRowContext(tx.ctx, `SELECT number FROM embedders WHERE name = ? AND dimensions = ?`, e.Name(), e.Dimensions()).Scan(&number)
-	return number, err
+// embedder returns the number of the desk's embedder in the file, 0 where it has
+// made no vector yet.
+func (tx *tx) embedder() (int64, error) {
+	return only(tx, nil, func(row scanner) (number int64, err error) { return number, row.Scan(&number) },
+		`SELECT number FROM embedders WHERE name = ? AND dimensions = ?`, tx.by.Name(), tx.by.Dimensions())
 }
 
 func (tx *tx) putVector(number int64, v []float32) error {
+	if _, err := tx.ExecContext(tx.ctx, `INSERT OR IGNORE INTO embedders (name, dimensions) VALUES (?, ?)`, tx.by.Name(), tx.by.Dimensions()); err != nil {
+		return err
+	}
 	by, err := tx.embedder()
 	if err != nil {
 		return err
