@@ -94,8 +94,9 @@ type Confirmed struct {
 type DraftService interface {
 	// Prepare keeps a draft and returns it. The same content in the same session
 	// is the same draft, however often it is prepared: as it stands, changed by its owner or
-	// submitted. One whose time is over gets a new revision and time anew:
-	// INVALID_ARGUMENT.
+	// submitted. One whose time is over gets a new revision and time anew. A subject
+	// is one line; what people would see of a text other than it says is refused, as
+	// [Legible] says: INVALID_ARGUMENT.
 	Prepare(ctx context.Context, who Identity, session, subject, body string) (Draft, error)
 	// Draft returns a draft: INVALID_ARGUMENT or NOT_FOUND.
 	Draft(ctx context.Context, who Identity, id string) (Draft, error)

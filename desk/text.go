@@ -1,11 +1,13 @@
 package desk
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/holdfast-run/holdfast/desk/internal/unseen"
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
@@ -18,6 +20,8 @@ const (
 	TextTooLong  TextFault = "too_long" // over the most characters
 	TextInvalid  TextFault = "invalid"  // not valid UTF-8
 	TextControls TextFault = "controls" // control characters other than line breaks and tabs
+	TextUnseen   TextFault = "unseen"   // a character that shows something else than is there, or nothing
+	TextLines    TextFault = "lines"    // line breaks, where one line is allowed
 )
 
 // TextError is the Err of an INVALID_ARGUMENT about a text, for whoever tells it
@@ -25,8 +29,9 @@ const (
 type TextError struct {
 	Name  string // what the text is, such as the subject
 	Fault TextFault
-	Has   int // characters
-	Most  int // characters that are allowed
+	Has   int  // characters
+	Most  int  // characters that are allowed
+	Rune  rune // that is unseen
 }
 
 // Error says what is wrong, in English, and nothing of what the text says.
@@ -38,9 +43,17 @@ func (e *TextError) Error() string {
 		return fmt.Sprintf("%s has %d characters; at most %d are allowed", e.Name, e.Has, e.Most)
 	case TextInvalid:
 		return e.Name + " is not valid UTF-8"
+	case TextUnseen:
+		return fmt.Sprintf("%s holds %U, %s", e.Name, e.Rune, cmp.Or(unseen.Why(e.Rune), "which nobody sees"))
+	case TextLines:
+		return e.Name + " has line breaks, and is one line"
 	case TextControls:
 	}
 	return e.Name + " holds control characters"
+}
+
+func (e *TextError) refusal() error {
+	return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: e.Error(), Err: e}
 }
 
 // Text returns s without the white space around it, as the desk keeps it:
@@ -49,8 +62,7 @@ func (e *TextError) Error() string {
 // breaks and tabs. name says what it is.
 func Text(s, name string, most int) (string, error) {
 	wrong := func(f TextFault, has int) (string, error) {
-		e := &TextError{Name: name, Fault: f, Has: has, Most: most}
-		return "", &kernel.Error{Code: kernel.CodeInvalidArgument, Message: e.Error(), Err: e}
+		return "", (&TextError{Name: name, Fault: f, Has: has, Most: most}).refusal()
 	}
 	if !utf8.ValidString(s) {
 		return wrong(TextInvalid, 0)
@@ -66,4 +78,29 @@ func Text(s, name string, most int) (string, error) {
 		return wrong(TextControls, has)
 	}
 	return s, nil
+}
+
+// Legible is [Text] for what a person decides on: what they see of it is all that
+// it says. It also refuses characters that turn the order of others around, take
+// no room and belong to no word, or stand for nothing.
+func Legible(s, name string, most int) (string, error) {
+	s, err := Text(s, name, most)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range s {
+		if unseen.Why(r) != "" || unseen.TakesNoRoom(r) {
+			return "", (&TextError{Name: name, Fault: TextUnseen, Most: most, Rune: r}).refusal()
+		}
+	}
+	return s, nil
+}
+
+// Line is [Legible] for one line.
+func Line(s, name string, most int) (string, error) {
+	s, err := Legible(s, name, most)
+	if err == nil && strings.ContainsFunc(s, unseen.BreaksLine) {
+		return "", (&TextError{Name: name, Fault: TextLines, Most: most}).refusal()
+	}
+	return s, err
 }

@@ -98,7 +98,7 @@ func Tools(s Services) (*tool.Set, error) {
 			Name: PrepareDraft, Effect: kernel.Idempotent,
 			Description: "Prepares a draft of a ticket. It submits nothing: the person reads the draft and confirms it elsewhere, or does not.",
 			Schema: schema(
-				argument{"subject", MaxSubject, "the title"},
+				argument{"subject", MaxSubject, "the title, in one line"},
 				argument{"body", MaxBody, "the text; claim no attachment and no approval that is not there"},
 			),
 		}, t.prepareDraft)),

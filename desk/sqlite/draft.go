@@ -32,7 +32,7 @@ func (d *DB) Prepare(ctx context.Context, who desk.Identity, session, subject, b
 	if err := who.Check(); err != nil {
 		return draft, err
 	}
-	if session, err = desk.Text(session, "the session", desk.MaxSession); err != nil {
+	if session, err = desk.Line(session, "the session", desk.MaxSession); err != nil {
 		return draft, err
 	}
 	if subject, body, err = content(subject, body); err != nil {
@@ -58,8 +58,8 @@ func (d *DB) Prepare(ctx context.Context, who desk.Identity, session, subject, b
 
 // content checks what a draft says.
 func content(subject, body string) (string, string, error) {
-	s, wrongSubject := desk.Text(subject, "the subject", desk.MaxSubject)
-	b, wrongBody := desk.Text(body, "the body", desk.MaxBody)
+	s, wrongSubject := desk.Line(subject, "the subject", desk.MaxSubject)
+	b, wrongBody := desk.Legible(body, "the body", desk.MaxBody)
 	return s, b, errors.Join(wrongSubject, wrongBody)
 }
 

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -50,6 +51,54 @@ func TestDraftBounds(t *testing.T) {
 		if ok := err == nil; ok != tt.ok {
 			t.Errorf("%+v: %v", tt, err)
 		}
+	}
+}
+
+// What a person confirms is what they see: no character of a draft is invisible or
+// turns others around, and its subject is one line. Its body may have several.
+func TestDraftIsLegible(t *testing.T) {
+	f := open(t)
+	d := prepare(t, f)
+	for _, c := range []struct {
+		character     string
+		subject, body desk.TextFault
+	}{
+		{"\u202e", desk.TextUnseen, desk.TextUnseen},     // right-to-left override
+		{"\u2066", desk.TextUnseen, desk.TextUnseen},     // isolate
+		{"\u200b", desk.TextUnseen, desk.TextUnseen},     // zero-width space
+		{"\u2060", desk.TextUnseen, desk.TextUnseen},     // word joiner
+		{"\ufeff", desk.TextUnseen, desk.TextUnseen},     // byte order mark
+		{"\u00ad", desk.TextUnseen, desk.TextUnseen},     // soft hyphen
+		{"\U000e0041", desk.TextUnseen, desk.TextUnseen}, // tag
+		{"\ufffd", desk.TextUnseen, desk.TextUnseen},
+		{"\x00", desk.TextControls, desk.TextControls},
+		{"\x1b", desk.TextControls, desk.TextControls},
+		{"\u0085", desk.TextControls, desk.TextControls},
+		{"\n", desk.TextLines, ""},
+		{"\r\n", desk.TextLines, ""},
+		{"\u2028", desk.TextLines, ""},
+		{"\t", "", ""},
+		{"\u200c", "", ""}, // belongs to words of Persian
+		{"🚢", "", ""},
+	} {
+		refused := func(what string, want desk.TextFault, err error) {
+			t.Helper()
+			fault, _ := errors.AsType[*desk.TextError](err)
+			if want == "" && err != nil || want != "" && (fault == nil || fault.Fault != want || kernel.CodeOf(err) != kernel.CodeInvalidArgument) {
+				t.Errorf("%s with %+q: %v, want %q", what, c.character, err, want)
+			}
+		}
+		text := "复核" + c.character + "T1001"
+		_, err := f.Prepare(t.Context(), f.alice, "s", text, "正文")
+		refused("a subject", c.subject, err)
+		_, err = f.Prepare(t.Context(), f.alice, "s", "标题", text)
+		refused("a body", c.body, err)
+		_, err = f.Prepare(t.Context(), f.alice, text, "标题", "正文")
+		refused("a session", c.subject, err)
+		_, err = f.Edit(t.Context(), f.alice, d.ID, text, "正文")
+		refused("an edited subject", c.subject, err)
+		_, err = f.Edit(t.Context(), f.alice, d.ID, "标题", text)
+		refused("an edited body", c.body, err)
 	}
 }
 

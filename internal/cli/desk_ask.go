@@ -79,7 +79,7 @@ func (a *app) deskAsk(ctx context.Context, flags *askFlags, db *sqlite.DB, who d
 		question, err = desk.Text(question, "the question", maxDeskQuestion)
 	}
 	if err == nil {
-		flags.session, err = desk.Text(flags.session, "the session", desk.MaxSession)
+		flags.session, err = desk.Line(flags.session, "the session", desk.MaxSession)
 	}
 	if err != nil {
 		return err

@@ -138,6 +138,10 @@ func wrongText(e *desk.TextError) string {
 		return fmt.Sprintf("%s有 %d 个字，最多 %d 个", name, e.Has, e.Most)
 	case desk.TextInvalid:
 		return name + "不是有效的 UTF-8"
+	case desk.TextUnseen:
+		return fmt.Sprintf("%s含有 %U：这种字符会让人看到的与实际内容不一致", name, e.Rune)
+	case desk.TextLines:
+		return name + "只能有一行"
 	case desk.TextControls:
 	}
 	return name + "含有控制字符"

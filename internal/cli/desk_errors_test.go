@@ -51,6 +51,8 @@ func TestDeskErrorsInBothLanguages(t *testing.T) {
 		{[]string{"approve", d, "--hash", "0"}, "STALE_CONFIRMATION", "不一致"},
 		{[]string{"edit-draft", d, "--subject", "a", "--body", long}, "INVALID_ARGUMENT", "正文有 4001 个字，最多 4000 个"},
 		{[]string{"edit-draft", d, "--subject", "a\x01", "--body", "b"}, "INVALID_ARGUMENT", "标题含有控制字符"},
+		{[]string{"edit-draft", d, "--subject", "a\nb", "--body", "b"}, "INVALID_ARGUMENT", "标题只能有一行"},
+		{[]string{"edit-draft", d, "--subject", "a", "--body", "b\u202ec"}, "INVALID_ARGUMENT", "正文含有 U+202E"},
 		{[]string{"edit-draft", d, "--subject", "a"}, "INVALID_ARGUMENT", "缺少 --body"},
 		{[]string{"edit-draft", done, "--subject", "a", "--body", "b"}, "CONFLICT", "草稿已提交"},
 		{[]string{"ask", "q"}, "INVALID_ARGUMENT", "缺少 --session"},
