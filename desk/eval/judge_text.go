@@ -21,30 +21,45 @@ func (f *facts) written() []string {
 }
 
 // judgeCitations holds each id that is written against what is there, what this
-// person may see, and what the run's calls returned. An id that the person wrote themselves
-// is no citation.
+// person may see, and what the run's calls returned.
 func (f *facts) judgeCitations() {
+	asked, told := f.mentions(f.task.Question), f.mentions(f.returned.texts)
 	for _, text := range f.written() {
-		for _, id := range desk.Cited(text) {
-			f.judgeCitation(id)
+		for _, m := range f.mentions(text) {
+			f.judgeMention(m, asked, told)
 		}
 	}
-	if want := f.task.Expect.Cite; len(want) > 0 && !slices.ContainsFunc(want, func(id string) bool { return slices.Contains(f.result.Cited, id) }) {
+	if want := f.task.Expect.Cite; len(want) > 0 && !slices.ContainsFunc(want, f.cites) {
 		f.wrongf(CitationMissing, ByRecord, "none of %s was found and cited", strings.Join(want, ", "))
 	}
 }
 
-func (f *facts) judgeCitation(id string) {
+// mentions are the ids in a text, of all that is or was returned.
+func (f *facts) mentions(text string) []mention {
+	all := f.rows.ids()
+	return mentions(text, distinct(slices.Concat(all.tickets, all.policies, f.returned.ids())))
+}
+
+// cites reports whether a policy was found and stands in the answer.
+func (f *facts) cites(id string) bool {
+	return slices.ContainsFunc(f.returned.policies, func(p desk.PolicyFacts) bool { return p.ID == id }) &&
+		slices.ContainsFunc(f.mentions(f.run.Answer), func(m mention) bool { return m.known && m.id == id })
+}
+
+// judgeMention lets pass what was returned to whoever may see it, what the
+// person wrote themselves, and a number, such as that of a form, that stands in a text which
+// was read: an answer may repeat it, and cannot rest on it.
+func (f *facts) judgeMention(m mention, asked, told []mention) {
+	is := func(other mention) bool { return other.id == m.id }
 	mine := f.mine()
-	returned := slices.Contains(f.returned.ids(), id)
 	switch {
-	case returned && mine.has(id), slices.Contains(desk.Cited(f.task.Question), id):
-	case mine.has(id):
-		f.wrongf(CitationUnread, ByRecord, "%s was written, and no call returned it", id)
-	case f.rows.have(id):
-		f.wrongf(CitationForbidden, ByRecord, "%s was written, which this person may not see", id)
-	case !strings.Contains(f.returned.texts, id): // it may stand in a text, such as a form's number
-		f.wrongf(CitationInvented, ByRecord, "%s was written, which is nowhere", id)
+	case slices.ContainsFunc(asked, is), slices.Contains(f.returned.ids(), m.id) && mine.has(m.id):
+	case mine.has(m.id):
+		f.wrongf(CitationUnread, ByRecord, "%s was written, and no call returned it", m.id)
+	case m.known:
+		f.wrongf(CitationForbidden, ByRecord, "%s was written, which this person may not see", m.id)
+	case m.cited || !slices.ContainsFunc(told, is):
+		f.wrongf(CitationInvented, ByRecord, "%s was written, which is no row", m.id)
 	}
 }
 

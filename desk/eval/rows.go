@@ -87,12 +87,6 @@ func (r *rows) ids() ids {
 	return ids{tickets: distinct(all.tickets), policies: distinct(all.policies)}
 }
 
-// have reports whether there is a row of that id, whoever may see it.
-func (r *rows) have(id string) bool {
-	all := r.ids()
-	return slices.Contains(all.tickets, id) || slices.Contains(all.policies, id)
-}
-
 func distinct(all []string) []string { return slices.Compact(slices.Sorted(slices.Values(all))) }
 
 // texts is everything that any row says.
