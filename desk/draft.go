@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -70,8 +71,15 @@ func DraftID(who Identity, session, hash string) string {
 	return "D" + digest([]any{who.Tenant, who.User, session, hash})[:24]
 }
 
-// TicketID is the id of the one ticket that can come of a draft.
-func TicketID(draft string) string { return "T" + draft[1:] }
+// TicketID is the id of the one ticket that can come of a draft. Empty: no draft
+// has that id.
+func TicketID(draft string) string {
+	rest, ok := strings.CutPrefix(draft, "D")
+	if !ok || rest == "" {
+		return ""
+	}
+	return "T" + rest
+}
 
 func digest(parts []any) string {
 	b, err := json.Marshal(parts)

@@ -194,3 +194,28 @@ func TestConfirmAtOnce(t *testing.T) {
 		t.Errorf("%d tickets", n)
 	}
 }
+
+// Row 48: where all other checks fail, the file itself keeps a draft from having two
+// tickets, and a ticket from having two drafts.
+func TestLastBarrier(t *testing.T) {
+	f := open(t)
+	var drafts []desk.Draft
+	for _, subject := range []string{"a", "b"} {
+		d := must(f.Prepare(t.Context(), f.alice, "s", subject, "body"))(t)
+		must(f.Confirm(t.Context(), f.alice, d.ID, d.Hash))(t)
+		drafts = append(drafts, d)
+	}
+	db := raw(t, f.path)
+	for column, statement := range map[string]string{
+		"tickets.draft": `INSERT INTO tickets SELECT 'T2', tenant, user, subject, body, status, created, draft FROM tickets WHERE draft = ?1`,
+		"drafts.ticket": `UPDATE drafts SET ticket = (SELECT ticket FROM drafts WHERE id <> ?1) WHERE id = ?1`,
+	} {
+		_, err := db.ExecContext(t.Context(), statement, drafts[0].ID)
+		if err == nil || !strings.Contains(err.Error(), "UNIQUE constraint failed: "+column) {
+			t.Errorf("%s: %v", column, err)
+		}
+	}
+	if got := [...]string{desk.TicketID(""), desk.TicketID("D"), desk.TicketID("草"), desk.TicketID("Dab")}; got != [...]string{"", "", "", "Tab"} {
+		t.Errorf("ids of tickets: %q", got)
+	}
+}

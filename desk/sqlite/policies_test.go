@@ -23,6 +23,11 @@ func TestPutPoliciesAllOrNone(t *testing.T) {
 			t.Errorf("import %d changed: %v", i, got)
 		}
 	}
+	for _, tenants := range [][]string{nil, {"acme"}, {"acme", "acme", "acme"}} {
+		_, err := f.PutPolicies(t.Context(), tenants, []desk.Policy{a, a})
+		wantCode(t, kernel.CodeInvalidArgument, err)
+		wantHint(t, err)
+	}
 	if found := must(f.FindPolicies(t.Context(), f.alice, "宿"))(t); len(found) != 1 {
 		t.Errorf("alice finds %v", found)
 	}

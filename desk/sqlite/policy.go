@@ -62,8 +62,15 @@ func (d *DB) PutPolicy(ctx context.Context, tenant string, p desk.Policy) (chang
 }
 
 // PutPolicies keeps versions, one for each tenant beside it, all or none: the
-// errors of PutPolicy, and EMBEDDING_FAILED. It returns for each whether it changed anything.
+// errors of PutPolicy, INVALID_ARGUMENT for more of one than of the other, and EMBEDDING_FAILED.
+// It returns for each whether it changed anything.
 func (d *DB) PutPolicies(ctx context.Context, tenants []string, policies []desk.Policy) (changed []bool, err error) {
+	if len(tenants) != len(policies) {
+		return nil, &kernel.Error{
+			Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("%d tenants for %d policies", len(tenants), len(policies)),
+			Hint: "name the tenant of each policy, in their order",
+		}
+	}
 	versions := make([]version, len(policies))
 	for i, p := range policies {
 		if err := p.Check(tenants[i]); err != nil {

@@ -42,7 +42,10 @@ func (d *DB) FindPolicies(ctx context.Context, who desk.Identity, query string) 
 // RankPolicies ranks without reading. See [desk.PolicyRanker].
 func (d *DB) RankPolicies(ctx context.Context, who desk.Identity, leg desk.Leg, query string, k int) (matches []desk.Match, err error) {
 	if !slices.Contains(desk.Legs(), leg) || k < 1 || k > desk.MaxRanked {
-		return nil, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("a ranking is by keyword, vector or hybrid, of 1 to %d policies", desk.MaxRanked)}
+		return nil, &kernel.Error{
+			Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("a ranking is by keyword, vector or hybrid, of 1 to %d policies", desk.MaxRanked),
+			Hint: "name one of the three, and how many policies to rank",
+		}
 	}
 	s, err := d.newSearch(ctx, who, leg, query)
 	if err != nil {

@@ -234,3 +234,30 @@ func TestSearchWhileImporting(t *testing.T) {
 		t.Errorf("found %v", got)
 	}
 }
+
+// The lists of words are kept apart by tenant, so that what a search reads, and the
+// time that it takes, does not depend on what others have kept.
+func TestWordsAreKeptApart(t *testing.T) {
+	f := open(t)
+	for _, tenant := range []string{"acme", "other"} {
+		f.put(t, tenant, desk.Policy{ID: "W1", Title: "x", Body: "tram"}, desk.Policy{ID: "W2", Title: "x", Body: "tram"})
+	}
+	rows := must(raw(t, f.path).QueryContext(t.Context(), `SELECT w.term, count(*), count(DISTINCT p.tenant)
+		FROM words_at w JOIN policies p ON p.number = w.doc WHERE w.term LIKE '%tram|%' GROUP BY w.term`))(t)
+	defer rows.Close()
+	lists := 0
+	for rows.Next() {
+		var term string
+		var documents, tenants int
+		if err := rows.Scan(&term, &documents, &tenants); err != nil {
+			t.Fatal(err)
+		}
+		lists++
+		if documents != 2 || tenants != 1 {
+			t.Errorf("the list of %s has %d documents of %d tenants", term, documents, tenants)
+		}
+	}
+	if err := rows.Err(); err != nil || lists != 2 {
+		t.Errorf("%d lists, %v", lists, err)
+	}
+}

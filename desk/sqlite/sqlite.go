@@ -117,7 +117,10 @@ func connect(path string, o Options) (*DB, error) {
 		return nil, err
 	}
 	if e := o.Embedder; e != nil && (!kernel.IsName(e.Name()) || e.Dimensions() < 1 || e.Dimensions() > desk.MaxDimensions) {
-		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: fmt.Sprintf("an embedder has a name and 1 to %d dimensions", desk.MaxDimensions)}
+		return nil, &kernel.Error{
+			Code: kernel.CodeConfiguration, Message: fmt.Sprintf("an embedder has a name and 1 to %d dimensions", desk.MaxDimensions),
+			Hint: "name the embedder in the desk's options after its model, with the length of its vectors",
+		}
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {

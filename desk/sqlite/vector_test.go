@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/desk/retrieval/hashed"
@@ -106,6 +107,7 @@ func TestHybrid(t *testing.T) {
 	}{{"", 5}, {"both", 5}, {desk.Keyword, 0}, {desk.Keyword, desk.MaxRanked + 1}} {
 		_, err := f.RankPolicies(t.Context(), f.alice, c.leg, "taxi", c.k)
 		wantCode(t, kernel.CodeInvalidArgument, err)
+		wantHint(t, err)
 	}
 }
 
@@ -217,6 +219,7 @@ func TestEmbedderFails(t *testing.T) {
 	for _, e := range []desk.Embedder{meaning{}, sized{newMeaning("m"), 0}, sized{newMeaning("m"), desk.MaxDimensions + 1}} {
 		_, err := sqlite.Open(t.Context(), f.path, sqlite.Options{Embedder: e})
 		wantCode(t, kernel.CodeConfiguration, err)
+		wantHint(t, err)
 	}
 	short := f.with(t, sized{newMeaning("m"), 2})
 	_, err = short.FindPolicies(t.Context(), f.alice, "taxi")
@@ -261,5 +264,16 @@ func TestEmbedMany(t *testing.T) {
 	}
 	if n := must(made.EmbedPolicies(t.Context()))(t); n != 0 {
 		t.Errorf("a new desk had %d fixtures without vectors", n)
+	}
+}
+
+// An embedder is given how a text begins, whole characters of it, and not all.
+func TestEmbedderSeesTheBeginning(t *testing.T) {
+	m := newMeaning("m")
+	open(t).with(t, m).put(t, "acme", desk.Policy{ID: "L1", Title: "Taxi", Body: strings.Repeat("报销", desk.MaxPolicyBody/10)})
+	saw := *m.saw
+	if len(saw) != 1 || len(saw[0]) > desk.MaxEmbedText || len(saw[0]) < desk.MaxEmbedText-utf8.UTFMax || !utf8.ValidString(saw[0]) ||
+		!strings.HasPrefix(saw[0], "L1 Taxi\n报销") {
+		t.Errorf("the embedder saw %d texts, the first of %d bytes: %.40q", len(saw), len(saw[0]), saw[0])
 	}
 }
