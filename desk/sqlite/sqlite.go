@@ -59,6 +59,9 @@ func Create(ctx context.Context, path string, o Options) (*DB, error) {
 	if path == "" {
 		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the desk needs a file", Hint: "name one with --db"}
 	}
+	if err := regular(path); err != nil {
+		return nil, err
+	}
 	if err := makeFile(path); err != nil {
 		return nil, fault(err)
 	}
@@ -80,6 +83,9 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, notInitialized(path)
 	} else if err != nil {
 		return nil, fault(err)
+	}
+	if err := regular(path); err != nil {
+		return nil, err
 	}
 	d, err := connect(path, o)
 	if err != nil {
@@ -250,17 +256,6 @@ func see[T any](ctx context.Context, d *DB, who desk.Identity, action string, do
 // tells says whether an outcome has a line in the audit: also an error has that tells the person
 // something, such as NOT_FOUND.
 func tells(err error) bool { return err == nil || kernel.CodeOf(err) != "" }
-
-// fault is what may be shown of an error of the storage.
-func fault(err error) error {
-	if err == nil || kernel.CodeOf(err) != "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return &kernel.Error{
-		Code: kernel.CodeLocalStorage, Message: "the desk's file cannot be read or written",
-		Hint: "check the path, the disk and the rights; holdfast desk init makes a desk", Err: err,
-	}
-}
 
 func stamp(t time.Time) int64       { return t.UnixNano() }
 func instant(nanos int64) time.Time { return time.Unix(0, nanos).UTC() }
