@@ -126,7 +126,7 @@ func (a *app) deskRun(ctx context.Context, flags *askFlags, rt *holdfast.Runtime
 	if err != nil {
 		return err
 	}
-	out := a.newDeskReport(flags, start.Agent.Model.Info(), who, run, result)
+	out := a.newDeskReport(flags, start.Agent.Model.Info(), who, run, trace, result)
 	out.Trace, out.Taken = append(out.Trace, trace.entries...), append(out.Taken, taken...)
 	if err := writeJSON(a.stdout, out); err != nil {
 		return err

@@ -17,6 +17,7 @@ type deskReport struct {
 	Mode      string      `json:"mode"`
 	Model     string      `json:"model"`
 	Notice    string      `json:"notice,omitempty"`
+	DraftsOf  string      `json:"desk_session"` // what drafts belong to, as --session said
 	Tenant    string      `json:"tenant"`
 	User      string      `json:"user"`
 	Status    desk.Status `json:"status"`
@@ -25,14 +26,16 @@ type deskReport struct {
 	Citations []string    `json:"citations"`
 	Trace     []deskEntry `json:"trace"`
 	Taken     []deskTaken `json:"taken_up"` // what earlier questions left, and was gone on with first
+	Hint      string      `json:"hint"`     // what to do about a stop, in the person's language; empty: nothing that is known
 	Meaning   string      `json:"meaning"`  // of the status, in the person's language
 	Finding   string      `json:"finding"`  // what the verifier found, word for word; empty: it was not asked
 }
 
-func (a *app) newDeskReport(flags *askFlags, m model.Info, who desk.Identity, run *engine.Run, r *desk.Result) deskReport {
+func (a *app) newDeskReport(flags *askFlags, m model.Info, who desk.Identity, run *engine.Run, trace *deskTrace, r *desk.Result) deskReport {
 	out := deskReport{
 		report: newReport(run), Mode: flags.mode, Model: m.Name, Tenant: who.Tenant, User: who.User, Status: r.Status,
-		Drafts: []string{}, Submitted: len(r.Tickets) > 0, Citations: append([]string{}, r.Cited...), Trace: []deskEntry{}, Taken: []deskTaken{},
+		DraftsOf: flags.session,
+		Drafts:   []string{}, Submitted: len(r.Tickets) > 0, Citations: append([]string{}, r.Cited...), Trace: []deskEntry{}, Taken: []deskTaken{},
 	}
 	if out.report.Usage.RepliesWithUsage > 0 {
 		out.Usage = &out.report.Usage
@@ -40,6 +43,7 @@ func (a *app) newDeskReport(flags *askFlags, m model.Info, who desk.Identity, ru
 	out.Meaning = a.meaning(flags.deskFlags, r.Status)
 	if run.Outcome != nil {
 		out.Finding = run.Outcome.Finding
+		out.Hint = a.deskHint(flags.deskFlags, run, trace.clues)
 	}
 	for _, d := range r.Drafts {
 		out.Drafts = append(out.Drafts, d.ID)
@@ -63,9 +67,11 @@ type deskTrace struct {
 	step    int
 	calls   map[string]string // names by id
 	entries []deskEntry
+	clues   clues
 }
 
 func (t *deskTrace) see(u engine.Update) {
+	t.clues.note(u.Event, u.Content)
 	switch e := u.Event.(type) {
 	case kernel.ModelReplied:
 		t.step = e.Turn

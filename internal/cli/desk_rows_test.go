@@ -114,6 +114,15 @@ func TestDeskAskFails(t *testing.T) {
 			}
 		})
 	}
+	// A refused key is named, with what to check, in the person's language.
+	for lang, want := range map[string]string{"en": "the provider refuses the key: check OPENAI_API_KEY", "zh": "服务方不接受密钥"} {
+		dir, server := liveDesk(t)
+		server.Play(stub.Status(401))
+		r, _ := answered(t, askOf(t, dir, server, "openai", "--lang", lang))
+		if !strings.Contains(r.Hint, want) || !strings.Contains(r.Hint, "OPENAI_API_KEY") || r.DraftsOf != "s" {
+			t.Errorf("%s: hint %q, session %q", lang, r.Hint, r.DraftsOf)
+		}
+	}
 	// MODEL_NETWORK: nobody is there.
 	dir, server := liveDesk(t)
 	server.Close()
