@@ -11,6 +11,7 @@ type cmap struct {
 	single map[uint32]string
 	ranges []codeRange
 	widths []int // in bytes, of its codes
+	may    func() bool
 }
 
 // codeRange are codes in a row: the text of the first, whose last unit counts up,
@@ -18,18 +19,16 @@ type cmap struct {
 type codeRange struct {
 	low, high uint32
 	first     []uint16
-	each      []any
+	each      []literal
 }
 
-const maxCodes = 1 << 17
-
-func readCMap(data []byte) *cmap {
-	m := &cmap{single: map[uint32]string{}}
-	l := &lexer{data: data}
+func (f *file) readCMap(data []byte) *cmap {
+	m := &cmap{single: map[uint32]string{}, may: f.learn}
+	l := &lexer{data: data, spend: f.spend}
 	var args []any
 	for {
 		token, more := l.next()
-		if !more || len(m.single)+len(m.ranges) > maxCodes {
+		if !more {
 			break
 		}
 		op, isOperator := token.(operator)
@@ -47,13 +46,16 @@ func readCMap(data []byte) *cmap {
 		}
 		args = args[:0]
 	}
+	if l.err != nil {
+		f.fault = l.err
+	}
 	slices.SortStableFunc(m.ranges, func(a, b codeRange) int { return cmp.Compare(a.low, b.low) })
 	return m
 }
 
 func (m *cmap) space(args []any) {
 	for _, arg := range args {
-		if code, ok := arg.(literal); ok && !slices.Contains(m.widths, len(code)) {
+		if code, ok := arg.(literal); ok && len(code) <= 4 && !slices.Contains(m.widths, len(code)) {
 			m.widths = append(m.widths, len(code))
 		}
 	}
@@ -61,7 +63,7 @@ func (m *cmap) space(args []any) {
 }
 
 func (m *cmap) chars(args []any) {
-	for ; len(args) >= 2; args = args[2:] {
+	for ; len(args) >= 2 && m.may(); args = args[2:] {
 		code, ok1 := args[0].(literal)
 		text, ok2 := args[1].(literal)
 		if ok1 && ok2 {
@@ -71,7 +73,7 @@ func (m *cmap) chars(args []any) {
 }
 
 func (m *cmap) addRanges(args []any) {
-	for ; len(args) >= 3; args = args[3:] {
+	for ; len(args) >= 3 && m.may(); args = args[3:] {
 		low, ok1 := args[0].(literal)
 		high, ok2 := args[1].(literal)
 		if !ok1 || !ok2 {
@@ -82,7 +84,10 @@ func (m *cmap) addRanges(args []any) {
 		case literal:
 			r.first = units(to)
 		case []any:
-			r.each = to
+			for i := 0; i < len(to) && m.may(); i++ {
+				text, _ := arg[literal](to, i)
+				r.each = append(r.each, text)
+			}
 		}
 		m.ranges = append(m.ranges, r)
 	}
@@ -105,8 +110,7 @@ func (m *cmap) text(code uint32) string {
 	r := m.ranges[after-1]
 	offset := code - r.low
 	if int(offset) < len(r.each) {
-		text, _ := r.each[offset].(literal)
-		return textOf(units(text))
+		return textOf(units(r.each[offset]))
 	}
 	if len(r.first) == 0 || offset > 0xffff {
 		return ""

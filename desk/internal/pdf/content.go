@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
@@ -78,20 +79,18 @@ func (c *content) data(contents types.Object) ([]byte, error) {
 }
 
 func (c *content) run(data []byte, resources types.Dict, depth int) error {
-	l := &lexer{data: data}
+	l := &lexer{data: data, spend: c.spend}
 	var args []any
+	faces := map[name]*font{}
 	for {
 		token, more := l.next()
 		if !more {
-			return nil
+			return l.err
 		}
 		op, isOperator := token.(operator)
 		if !isOperator {
 			args = append(args, token)
 			continue
-		}
-		if err := c.spend(); err != nil {
-			return err
 		}
 		switch op {
 		case "ID":
@@ -102,28 +101,29 @@ func (c *content) run(data []byte, resources types.Dict, depth int) error {
 				return err
 			}
 		case "Tf":
-			if name, ok := arg[name](args, 0); ok {
-				c.face = c.font(c.dict(resources["Font"])[string(name)])
-				c.size = operand(args, 1)
-			}
+			c.choose(args, resources, faces)
 		default:
-			if !c.states(op, args) && !c.moves(op, args) {
-				c.shows(op, args)
+			if c.states(op, args) || c.moves(op, args) {
+				break
+			}
+			if err := c.shows(op, args); err != nil {
+				return err
 			}
 		}
 		args = args[:0]
 	}
 }
 
-// spend counts an operation.
-func (c *content) spend() error {
-	if c.left.operations--; c.left.operations < 0 {
-		return errors.New("it draws too much")
+// choose takes a font, which is read once as long as the resources are the same.
+func (c *content) choose(args []any, resources types.Dict, faces map[name]*font) {
+	name, ok := arg[name](args, 0)
+	if !ok {
+		return
 	}
-	if c.left.operations%1024 == 0 && c.ctx.Err() != nil {
-		return errors.New("it took too long to read")
+	if faces[name] == nil {
+		faces[name] = c.font(c.dict(resources["Font"])[string(name)])
 	}
-	return nil
+	c.face, c.size = faces[name], operand(args, 1)
 }
 
 // paint carries out a form, and takes note of a picture.
@@ -219,25 +219,26 @@ func (c *content) move(x, y float64) {
 	c.text = c.line
 }
 
-func (c *content) shows(op operator, args []any) {
+func (c *content) shows(op operator, args []any) error {
 	switch op {
 	case "\"":
 		c.wordSpacing, c.charSpacing = operand(args, 0), operand(args, 1)
 		c.move(0, -c.leading)
-		c.show(args[min(2, len(args)):])
+		return c.show(args[min(2, len(args)):])
 	case "'":
 		c.move(0, -c.leading)
-		c.show(args)
+		return c.show(args)
 	case "Tj":
-		c.show(args)
+		return c.show(args)
 	case "TJ":
 		items, _ := arg[[]any](args, 0)
-		c.show(items)
+		return c.show(items)
 	}
+	return nil
 }
 
 // show shows strings, moved by the numbers between them.
-func (c *content) show(items []any) {
+func (c *content) show(items []any) error {
 	if c.face == nil {
 		c.face = c.readFont(nil)
 	}
@@ -248,11 +249,24 @@ func (c *content) show(items []any) {
 			c.advance(-item / 1000 * c.size)
 		case literal:
 			for _, g := range c.face.glyphs(item) {
+				if err := c.spend(); err != nil {
+					return err
+				}
 				c.glyph(g)
 			}
 		}
+		if len(c.lines.show) > maxShown {
+			return fmt.Errorf("it shows over %d characters at once", maxShown)
+		}
 	}
-	c.lines.end()
+	c.left.text -= c.lines.end()
+	switch {
+	case c.left.text < 0:
+		return c.tooLong()
+	case len(c.lines.all) > maxLines:
+		return fmt.Errorf("it has over %d lines", maxLines)
+	}
+	return nil
 }
 
 // smallest is the size of letters, in points, below which nobody reads them.

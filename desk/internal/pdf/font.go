@@ -53,7 +53,7 @@ func (f *file) readFont(d types.Dict) *font {
 	read := &font{widths: map[uint32]float64{}, width: 500, scale: 1}
 	if d["ToUnicode"] != nil {
 		if data, err := f.stream(d["ToUnicode"]); err == nil {
-			read.toUnicode = readCMap(data)
+			read.toUnicode = f.readCMap(data)
 		}
 	}
 	if f.name(d["Subtype"]) == "Type0" {
@@ -63,6 +63,9 @@ func (f *file) readFont(d types.Dict) *font {
 	read.table = f.readTable(d)
 	first, _ := f.number(d["FirstChar"])
 	for i, width := range f.numbers(d["Widths"]) {
+		if !f.learn() {
+			break
+		}
 		read.widths[uint32(int(first)+i)] = width
 	}
 	if missing, given := f.number(f.dict(d["FontDescriptor"])["MissingWidth"]); given && len(read.widths) > 0 {
@@ -91,6 +94,9 @@ func (f *file) readTable(d types.Dict) *[256]rune {
 	}
 	code := 0
 	for _, item := range array {
+		if !f.learn() {
+			break
+		}
 		if number, isNumber := f.number(item); isNumber {
 			code = int(number)
 			continue
@@ -142,11 +148,11 @@ func (f *file) readComposite(read *font, d types.Dict) {
 
 // readWidths reads "first [w w …]" and "first last w" of codes.
 func (f *file) readWidths(read *font, array types.Array) {
-	for len(array) >= 2 && len(read.widths) < maxCodes {
+	for len(array) >= 2 && f.learn() {
 		first, _ := f.number(array[0])
 		if each := f.numbers(array[1]); each != nil {
-			for i, width := range each {
-				read.widths[uint32(int(first)+i)] = width
+			for i := 0; i < len(each) && f.learn(); i++ {
+				read.widths[uint32(int(first)+i)] = each[i]
 			}
 			array = array[2:]
 			continue
@@ -156,7 +162,7 @@ func (f *file) readWidths(read *font, array types.Array) {
 		}
 		last, _ := f.number(array[1])
 		width, _ := f.number(array[2])
-		for code := int(first); code <= int(last) && code <= 0xffff && len(read.widths) < maxCodes; code++ {
+		for code := int(first); code <= int(last) && code <= 0xffff && f.learn(); code++ {
 			read.widths[uint32(code)] = width
 		}
 		array = array[3:]

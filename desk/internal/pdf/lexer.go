@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -9,10 +10,14 @@ import (
 
 // A lexer cuts a stream of operations into what they are made of: float64,
 // literal (a string), name, operator, and []any for an array. A dictionary is
-// nil. It takes each byte once, so that it ends whatever the bytes are.
+// nil. It takes each byte once, so that it ends whatever the bytes are; it ends
+// before that with an error where they ask for too much.
 type lexer struct {
-	data []byte
-	at   int
+	data  []byte
+	at    int
+	spend func() error // is asked for each token
+	since int          // tokens since an operator
+	err   error
 }
 
 type (
@@ -23,12 +28,18 @@ type (
 
 const maxNesting = 32
 
-// next returns what comes next; more is false at the end.
-func (l *lexer) next() (token any, more bool) { return l.token(maxNesting) }
+// next returns what comes next; more is false at the end, and at an error.
+func (l *lexer) next() (token any, more bool) {
+	token, more = l.token(maxNesting)
+	if _, isOperator := token.(operator); isOperator {
+		l.since = 0
+	}
+	return token, more && l.err == nil
+}
 
 func (l *lexer) token(depth int) (token any, more bool) {
 	l.blank()
-	if l.at >= len(l.data) {
+	if l.at >= len(l.data) || !l.may() {
 		return nil, false
 	}
 	c := l.data[l.at]
@@ -58,6 +69,25 @@ func (l *lexer) token(depth int) (token any, more bool) {
 		return number, true
 	}
 	return operator(word), true
+}
+
+// may counts a token.
+func (l *lexer) may() bool {
+	if l.since++; l.err == nil && l.since > maxOperands {
+		l.err = fmt.Errorf("it has over %d operands in a row", maxOperands)
+	}
+	if l.err == nil {
+		l.err = l.spend()
+	}
+	return l.err == nil
+}
+
+// fits bounds a string or a word while it is put together.
+func (l *lexer) fits(size int) bool {
+	if size > maxString {
+		l.err = fmt.Errorf("it has a string of over %d bytes", maxString)
+	}
+	return size <= maxString
 }
 
 func (l *lexer) peek() byte {
@@ -102,6 +132,9 @@ func (l *lexer) word() string {
 	for l.at < len(l.data) && !isBlank(l.data[l.at]) && strings.IndexByte("()<>[]{}/%", l.data[l.at]) < 0 {
 		l.at++
 	}
+	if !l.fits(l.at - from) {
+		return ""
+	}
 	return string(l.data[from:l.at])
 }
 
@@ -122,7 +155,7 @@ func (l *lexer) unescaped(word string) string {
 
 func (l *lexer) hex() literal {
 	var digits []byte
-	for l.at < len(l.data) && l.data[l.at] != '>' {
+	for l.at < len(l.data) && l.data[l.at] != '>' && l.fits(len(digits)/2) {
 		if c := l.data[l.at]; !isBlank(c) {
 			digits = append(digits, c)
 		}
@@ -146,7 +179,7 @@ func (l *lexer) hex() literal {
 // round takes a string in parentheses.
 func (l *lexer) round() literal {
 	var raw []byte
-	for depth := 1; l.at < len(l.data); {
+	for depth := 1; l.at < len(l.data) && l.fits(len(raw)); {
 		c := l.data[l.at]
 		l.at++
 		switch c {

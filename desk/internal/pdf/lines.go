@@ -36,14 +36,16 @@ func (l *lines) begin() { l.show, l.past = l.past[:0], l.show }
 func (l *lines) put(text string, at spot) { l.show = append(l.show, glyphAt{at, text}) }
 
 // end takes what an operation has shown, unless it shows the one before again a
-// little beside it, as bold letters are made.
-func (l *lines) end() {
+// little beside it, as bold letters are made. It returns how many bytes that is.
+func (l *lines) end() (size int) {
 	if l.again() {
-		return
+		return 0
 	}
 	for _, g := range l.show {
 		l.add(g)
+		size += max(1, len(g.text))
 	}
+	return size
 }
 
 func (l *lines) again() bool {

@@ -20,6 +20,7 @@ type file struct {
 	left  bounds
 	fonts map[types.IndirectRef]*font
 	names map[string]rune
+	fault error // of a font: nothing more can be shown
 }
 
 // bounded reads until so many bytes were read in all, however often somebody goes
@@ -40,6 +41,30 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	return b.Reader.Read(p)
 }
+
+// spend counts an operator, an operand or a glyph.
+func (f *file) spend() error {
+	switch f.left.operations--; {
+	case f.left.operations < 0:
+		return errors.New("it draws too much")
+	case f.fault != nil:
+		return f.fault
+	case f.left.operations%1024 == 0 && f.ctx.Err() != nil:
+		return errors.New("it took too long to read")
+	}
+	return nil
+}
+
+// learn counts a code that a font tells something of, and reports whether there is
+// room for it.
+func (f *file) learn() bool {
+	if f.left.codes--; f.left.codes < 0 {
+		f.fault = errors.New("its fonts have too many characters")
+	}
+	return f.left.codes >= 0
+}
+
+func (f *file) tooLong() error { return fmt.Errorf("it has over %d bytes of text", f.most.text) }
 
 // object follows a reference. What a reference leads to that is not there is nil.
 func (f *file) object(o types.Object) types.Object {

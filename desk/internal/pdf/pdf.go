@@ -23,10 +23,15 @@ import (
 // The bounds of a file that is read.
 const (
 	MaxPages      = 2000
-	MaxDecoded    = 64 << 20  // bytes of streams once they are unpacked, all together
-	MaxOperations = 4_000_000 // of all pages together
-	MaxText       = 4 << 20   // bytes of text
-	maxDepth      = 12        // of forms within forms, and of the tree of pages
+	MaxDecoded    = 64 << 20   // bytes of streams once they are unpacked, all together
+	MaxOperations = 16_000_000 // operators, operands and glyphs of all pages together
+	MaxCodes      = 1 << 21    // that fonts tell something of, each time that one is read
+	MaxText       = 4 << 20    // bytes of text
+	maxDepth      = 12         // of forms within forms, and of the tree of pages
+	maxOperands   = 1 << 18    // of one operator; a table of codes is written as one
+	maxString     = 1 << 16    // bytes of a string or a word
+	maxShown      = 1 << 16    // glyphs of one operator
+	maxLines      = 1 << 16    // of one page
 )
 
 // Document is what was read. The title is the one that the file has for itself,
@@ -40,13 +45,14 @@ type Document struct {
 // brought it; the end of ctx is one of them. It may panic on a file that is made
 // to be hostile: the caller recovers.
 func Read(ctx context.Context, raw []byte) (Document, error) {
-	return read(ctx, raw, bounds{decoded: MaxDecoded, operations: MaxOperations, text: MaxText})
+	return read(ctx, raw, bounds{decoded: MaxDecoded, operations: MaxOperations, codes: MaxCodes, text: MaxText})
 }
 
 // bounds are what may be spent on a file.
 type bounds struct {
 	decoded    int64
 	operations int
+	codes      int
 	text       int
 }
 
@@ -114,7 +120,7 @@ func (f *file) text() (string, error) {
 		}
 		unseen = unseen || c.unseen
 		if all.WriteString(text + "\n"); all.Len() > f.most.text {
-			return "", fmt.Errorf("it has over %d bytes of text", f.most.text)
+			return "", f.tooLong()
 		}
 	}
 	if strings.TrimSpace(all.String()) == "" && unseen {
