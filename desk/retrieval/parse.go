@@ -31,7 +31,7 @@ type Front struct {
 	ValidFrom string `yaml:"valid-from"` //nolint:tagliatelle // the flag's name; a date, in UTC, or a time of RFC 3339; empty: always
 	// Viewers are who may see it, or [Everybody]. None: everybody, unless there is a
 	// version of it already that only some may see.
-	Viewers []string `yaml:"viewer"`
+	Viewers Names `yaml:"viewer"`
 }
 
 // found is what a reader of one format finds in a file.
@@ -175,7 +175,7 @@ func day(s string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("valid-from is %q, and not a date such as 2026-01-31", s)
+	return time.Time{}, fmt.Errorf("valid-from is %q, and not a day from 1970 to 2199 such as 2026-01-31", s)
 }
 
 func refuse(name string, why error, hint string) error {

@@ -21,7 +21,7 @@ func (f *Front) said(head string) error {
 	decoder := yaml.NewDecoder(strings.NewReader(head))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(f); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("its front matter: %w", err)
+		return fmt.Errorf("its front matter: %s", plainly(err))
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return errors.New(`its front matter goes on behind a line of its own, "---" or "...": write one block between two lines "---"`)
@@ -33,6 +33,18 @@ func (f *Front) said(head string) error {
 		f.Viewers = nil
 	}
 	return nil
+}
+
+var unknownKey = regexp.MustCompile(`^line \d+: field (.*) not found in type .*$`)
+
+// plainly tells an error of the decoder in the file's own words.
+func plainly(err error) string {
+	if mistakes, ok := errors.AsType[*yaml.TypeError](err); ok && len(mistakes.Errors) > 0 {
+		if key := unknownKey.FindStringSubmatch(mistakes.Errors[0]); key != nil {
+			return fmt.Sprintf("there is no key %.80q; the keys are tenant, id, title, version, valid-from and viewer", key[1])
+		}
+	}
+	return err.Error()
 }
 
 var viewerKey = regexp.MustCompile(`(?i)^[^\pL\pN]*(policy)?[\s_-]*viewers?[^\pL\pN]*[:=]`)

@@ -65,6 +65,15 @@ func TestParseText(t *testing.T) {
 	}
 }
 
+// One viewer needs no list.
+func TestParseOneViewer(t *testing.T) {
+	for _, says := range []string{"alice", "[alice]", "\n- alice"} {
+		if p := parse(t, "a.md", "---\nviewer: "+says+"\n---\ntext", whole()); !cmp.Equal(p.Viewers, []string{"alice"}) {
+			t.Errorf("%s: %v", says, p.Viewers)
+		}
+	}
+}
+
 // Row 103.
 func TestParseHTML(t *testing.T) {
 	tenant, p, err := retrieval.Parse(t.Context(), "travel.html", strings.NewReader(testdata(t, "travel.html")), retrieval.Front{})
@@ -144,6 +153,10 @@ func TestParseRefuses(t *testing.T) {
 		"no viewer in the list":   {"a.md", "---\nviewer: []\n---\ntext", whole(), "viewer"},
 		"no viewer at the key":    {"a.md", "---\nviewer:\n---\ntext", whole(), "viewer"},
 		"no viewer by reference":  {"a.md", "---\n<<: {viewer: []}\n---\ntext", whole(), "viewer"},
+		"two viewers in one":      {"a.md", "---\nviewer: alice, bob\n---\ntext", whole(), "commas"},
+		"two in one of a list":    {"a.md", "---\nviewer: ['alice,bob']\n---\ntext", whole(), "commas"},
+		"a key by another name":   {"a.md", "---\nverzion: 1\n---\ntext", whole(), `no key "verzion"; the keys are`},
+		"a day out of reach":      {"a.md", "---\nvalid-from: 2999-01-01\n---\ntext", whole(), "from 1970 to 2199"},
 		"a viewer of blanks":      {"a.md", "---\nviewer: ['']\n---\ntext", whole(), "viewers"},
 		"a property of a page":    {"a.html", `<meta property="policy-viewer" content="alice"><p>text`, whole(), "property="},
 		"an item's property":      {"a.html", `<meta itemprop="policy-viewer" content="alice"><p>text`, whole(), "itemprop="},

@@ -1,6 +1,24 @@
 package retrieval
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Names are of people. In front matter one name may stand without a list.
+type Names []string
+
+// UnmarshalYAML reads a list of names, or one name.
+func (n *Names) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		*n = Names{node.Value}
+		return nil
+	}
+	return node.Decode((*[]string)(n))
+}
 
 // Everybody stands in place of names where a file, or a flag, says outright that
 // everybody of the tenant may see a policy. It is nobody's name.
@@ -10,6 +28,12 @@ const Everybody = "everybody"
 // be named (said: they were).
 func seenBy(names []string) (viewers []string, said bool, err error) {
 	for _, name := range names {
+		switch {
+		case strings.TrimSpace(name) == "":
+			return nil, false, errors.New("viewers have names, and one of them has none")
+		case strings.ContainsAny(name, ",，、;；"):
+			return nil, false, fmt.Errorf("viewer says %.80q, and a name has no commas: write a list, or the flag once for each", name)
+		}
 		said = said || name == Everybody
 	}
 	switch {

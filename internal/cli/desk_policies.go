@@ -18,16 +18,20 @@ import (
 // deskPolicy is a version of a policy as the desk prints it. Who else may see it
 // is for the operator who imports it, not for the person who lists it.
 type deskPolicy struct {
-	ID        string    `json:"policy_id"`
-	Version   string    `json:"version"`
-	Title     string    `json:"title"`
-	ValidFrom time.Time `json:"valid_from"`
-	Source    *string   `json:"source"`
-	Tenant    string    `json:"tenant"`
+	ID        string     `json:"policy_id"`
+	Version   string     `json:"version"`
+	Title     string     `json:"title"`
+	ValidFrom *time.Time `json:"valid_from"` // null: always
+	Source    *string    `json:"source"`
+	Tenant    string     `json:"tenant"`
 }
 
 func toDeskPolicy(tenant string, p desk.Policy) deskPolicy {
-	return deskPolicy{p.ID, p.Version, p.Title, p.ValidFrom, orNoText(p.Source), tenant}
+	var from *time.Time
+	if p.ValidFrom.Unix() > 0 {
+		from = &p.ValidFrom
+	}
+	return deskPolicy{p.ID, p.Version, p.Title, from, orNoText(p.Source), tenant}
 }
 
 // deskImport is what became of a file.
@@ -58,7 +62,7 @@ func (a *app) deskPoliciesImportCommand(flags *deskFlags) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&over.Tenant, "tenant", "", "the `TENANT` whose policies they are")
-	cmd.Flags().StringArrayVar(&over.Viewers, "viewer", nil, "a `USER` who may see them; none: everybody of the tenant")
+	cmd.Flags().StringArrayVar((*[]string)(&over.Viewers), "viewer", nil, "a `USER` who may see them; none: everybody of the tenant")
 	cmd.Flags().StringVar(&over.Version, "version", "", "the `VERSION`")
 	cmd.Flags().StringVar(&over.ValidFrom, "valid-from", "", "the `DATE` since when they are in force; none: always")
 	cmd.Flags().StringVar(&over.ID, "id", "", "the policy's `ID`, for one file")
