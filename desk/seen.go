@@ -2,9 +2,12 @@ package desk
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 
+	"github.com/holdfast-run/holdfast/tool"
 	"github.com/holdfast-run/holdfast/verify"
 )
 
@@ -13,21 +16,15 @@ type Seen struct {
 	Tickets, Policies, Drafts []string
 	Evidence                  []string // of the results that they stand in
 	Failed                    []string // tools with a call that failed and was not made good
-	texts                     strings.Builder
+	texts                     []string // that were read
 }
 
 // SeenBy reads the facts of a run.
 func SeenBy(f *verify.Facts) *Seen {
 	s := &Seen{}
 	for i := range f.Results {
-		r := &f.Results[i]
-		if r.IsError || !s.add(r) {
-			continue
-		}
-		s.Evidence = append(s.Evidence, r.Evidence)
-		if r.Tool != PrepareDraft { // that says what the model wrote itself
-			s.texts.WriteString(r.Text)
-			s.texts.WriteByte('\n')
+		if r := &f.Results[i]; !r.IsError && s.add(r) {
+			s.Evidence = append(s.Evidence, r.Evidence)
 		}
 	}
 	for _, c := range leftFailed(f) {
@@ -38,6 +35,16 @@ func SeenBy(f *verify.Facts) *Seen {
 	return s
 }
 
+// ids are all that were returned.
+func (s *Seen) ids() []string { return slices.Concat(s.Tickets, s.Policies, s.Drafts) }
+
+// told reports whether an id stands in a text that was read.
+func (s *Seen) told(id string) bool {
+	return slices.ContainsFunc(s.texts, func(text string) bool { return len(standing(text, id)) > 0 })
+}
+
+// add takes in what a call returned: of that, what the model was shown, which a
+// long result is not as a whole.
 func (s *Seen) add(r *verify.Result) bool {
 	var facts struct { // of any of the tools: their names do not overlap
 		Ticket   string        `json:"ticket_id"`
@@ -50,19 +57,48 @@ func (s *Seen) add(r *verify.Result) bool {
 	}
 	switch r.Tool {
 	case GetTicket:
-		s.Tickets = append(s.Tickets, facts.Ticket)
+		s.Tickets = append(s.Tickets, shown(r, facts.Ticket)...)
 	case ListMyTickets:
 		for _, t := range facts.Tickets {
-			s.Tickets = append(s.Tickets, t.ID)
+			s.Tickets = append(s.Tickets, shown(r, t.ID)...)
 		}
 	case SearchPolicy:
 		for _, p := range facts.Policies {
-			s.Policies = append(s.Policies, p.ID)
+			s.Policies = append(s.Policies, shown(r, p.ID)...)
 		}
-	case PrepareDraft:
-		s.Drafts = append(s.Drafts, facts.Draft)
+	case PrepareDraft: // its texts are what the model wrote itself
+		s.Drafts = append(s.Drafts, shown(r, facts.Draft)...)
+		return true
 	default:
 		return false
 	}
+	s.texts = append(s.texts, textsOf(r.Text)...)
 	return true
+}
+
+// shown is the id where the model was shown it.
+func shown(r *verify.Result, id string) []string {
+	quoted, err := tool.Encode(id)
+	if err != nil || id == "" || !strings.Contains(r.Text, string(quoted)) {
+		return nil
+	}
+	return []string{id}
+}
+
+// textsOf are the texts in a result, in one spelling: all of it where it was
+// shortened, and is no JSON any more.
+func textsOf(result string) (texts []string) {
+	dec := json.NewDecoder(strings.NewReader(result))
+	for {
+		part, err := dec.Token()
+		switch {
+		case errors.Is(err, io.EOF):
+			return texts
+		case err != nil:
+			return []string{spelled(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r").Replace(result))}
+		}
+		if text, ok := part.(string); ok {
+			texts = append(texts, spelled(text))
+		}
+	}
 }

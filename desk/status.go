@@ -49,11 +49,7 @@ func ResultOf(ctx context.Context, drafts DraftService, who Identity, run *holdf
 			r.Tickets = append(r.Tickets, d.Ticket)
 		}
 	}
-	for _, id := range Cited(run.Answer) {
-		if slices.Contains(seen.Policies, id) {
-			r.Cited = append(r.Cited, id)
-		}
-	}
+	r.Cited = seen.Cited(run.Answer)
 	r.Status = statusOf(run, seen, r)
 	return r, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -26,6 +27,7 @@ type Replay struct {
 	// NoResults are the calls that were answered without a result.
 	NoResults []verify.NoResult
 
+	asked    []string // the question, and what the user said later
 	said     []string // by the user, not yet in the history
 	notices  []notice // that were taken up
 	narrow   []narrowing
@@ -101,7 +103,7 @@ func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
 type historyMark struct {
 	history               *prompt.History
 	messages              []kernel.Message
-	said                  []string
+	asked, said           []string
 	notices               []notice
 	defined               []Definition
 	summary               summary
@@ -110,12 +112,12 @@ type historyMark struct {
 }
 
 func (r *Replay) history() historyMark {
-	return historyMark{r.History, r.History.Messages(), r.said, r.notices, r.defined, r.summary, r.prior, r.question, r.added, len(r.NoResults)}
+	return historyMark{r.History, r.History.Messages(), r.asked, r.said, r.notices, r.defined, r.summary, r.prior, r.question, r.added, len(r.NoResults)}
 }
 
 func (r *Replay) restore(m historyMark) {
 	r.History = m.history.With(m.messages)
-	r.said, r.notices, r.defined, r.summary = m.said, m.notices, m.defined, m.summary
+	r.asked, r.said, r.notices, r.defined, r.summary = m.asked, m.said, m.notices, m.defined, m.summary
 	r.prior, r.question, r.added = m.prior, m.question, m.seen
 	r.NoResults = r.NoResults[:m.noResults:m.noResults]
 }
@@ -125,11 +127,15 @@ func (r *Replay) begin(e kernel.Event, c Content) {
 	r.added = 0
 	switch e := e.(type) {
 	case kernel.RunStarted:
+		if c.Question != nil {
+			r.asked = []string{c.Question.Text}
+		}
 		if c.Question != nil && c.Question.Prior > len(r.History.Messages()) {
 			r.History = prompt.Partial()
 		}
 	case kernel.UserSaid:
 		if c.Said != nil {
+			r.asked = append(slices.Clip(r.asked), c.Said.Text)
 			r.said = append(slices.Clip(r.said), c.Said.Text)
 		}
 	case kernel.Noticed:
@@ -325,7 +331,7 @@ func (r *Replay) evidence(seq int64) string { return r.Run + "/" + strconv.Forma
 
 // facts are what a verifier may look at now.
 func (r *Replay) facts() verify.Facts {
-	f := verify.Facts{Run: r.Run, Results: slices.Clone(r.Results), NoResults: slices.Clone(r.NoResults)}
+	f := verify.Facts{Run: r.Run, Question: strings.Join(r.asked, "\n"), Results: slices.Clone(r.Results), NoResults: slices.Clone(r.NoResults)}
 	for i := range f.NoResults { // the verifier's own, to keep or to change
 		f.NoResults[i].Arguments = slices.Clone(f.NoResults[i].Arguments)
 	}

@@ -19,8 +19,10 @@ type Verifier interface {
 
 // Facts are what is stored of a run so far.
 type Facts struct {
-	Run    string
-	Answer string // the final answer; empty when there is none
+	Run string
+	// Question is what was asked, and what the person said later, a line each.
+	Question string
+	Answer   string // the final answer; empty when there is none
 	// AnswerEvidence is the id of the answer's record, for a verdict that rests
 	// on it; empty when there is none.
 	AnswerEvidence string

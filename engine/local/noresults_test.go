@@ -80,9 +80,10 @@ func TestVerifierSeesWhatWasRefusedBeforeATakeover(t *testing.T) {
 	var n counter
 	j := memory.New()
 	var seen []string
+	question := ""
 	agent := func(m model.Model) *engine.Agent {
 		return &engine.Agent{Model: m, Tools: tools(t, n.tool("look")), Policy: allowAll{}, Limits: limits(func(l *kernel.Limits) { l.Deadline = time.Hour }), Verifier: verifier(func(f verify.Facts) (verify.Verdict, error) {
-			seen = briefly(f.NoResults)
+			seen, question = briefly(f.NoResults), f.Question
 			return verify.Verdict{Finding: "no"}, nil
 		})}
 	}
@@ -104,7 +105,7 @@ func TestVerifierSeesWhatWasRefusedBeforeATakeover(t *testing.T) {
 		`turn 1: a approve {} "UNKNOWN_TOOL" Not run: no tool is named approve; available: look true`,
 		`turn 2: b look {"x":1} "INVALID_ARGUMENT" Not run: unexpected arguments: x true`,
 	}
-	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff(want, seen); diff != "" || question != "q" {
+		t.Errorf("question %q, %s", question, diff)
 	}
 }
