@@ -58,17 +58,6 @@ type place struct {
 	mention
 }
 
-// Cited returns what reads like an id in a text, each once, in their order.
-func Cited(text string) []string {
-	var ids []string
-	for _, m := range mentions(text, nil, nil) {
-		if !slices.Contains(ids, m.id) {
-			ids = append(ids, m.id)
-		}
-	}
-	return ids
-}
-
 // mentions are the ids in an answer in their order, and what looks like one to
 // people: known are those that were returned, policies those of them that are of policies.
 func mentions(answer string, known, policies []string) []mention {
