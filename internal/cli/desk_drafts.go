@@ -129,6 +129,9 @@ func (a *app) confirmDraft(ctx context.Context, flags *deskFlags, db *sqlite.DB,
 			return err
 		}
 		hash = d.Hash
+		if d.Status(time.Now()) != desk.DraftPending { // a yes would be for nothing: Confirm says why
+			return a.confirmAs(ctx, db, who, id, hash)
+		}
 		if yes, err := a.confirms(ctx, flags, &d); err != nil {
 			return err
 		} else if !yes {
@@ -139,6 +142,11 @@ func (a *app) confirmDraft(ctx context.Context, flags *deskFlags, db *sqlite.DB,
 			}{true, d.ID, a.deskSay(flags, noticeCancelled)})
 		}
 	}
+	return a.confirmAs(ctx, db, who, id, hash)
+}
+
+// confirmAs confirms the draft that has the hash.
+func (a *app) confirmAs(ctx context.Context, db *sqlite.DB, who desk.Identity, id, hash string) error {
 	c, err := db.Confirm(ctx, who, id, hash)
 	if err != nil {
 		return err
@@ -154,8 +162,8 @@ func (a *app) confirmDraft(ctx context.Context, flags *deskFlags, db *sqlite.DB,
 func (a *app) confirms(ctx context.Context, flags *deskFlags, d *desk.Draft) (bool, error) {
 	ctx, stop := untilInterrupted(ctx, func() {}) // before anybody can have seen the question
 	defer stop()
-	_, err := fmt.Fprintf(a.stderr, "%s %s, %d\n%s: %s\n\n%s\n\n%s: %s\n%s ",
-		a.deskSay(flags, wordDraft), safeLine(d.ID), d.Revision, a.deskSay(flags, wordSubject), safeLine(d.Subject), safeLines(d.Body),
+	_, err := fmt.Fprintf(a.stderr, "%s %s, %s %d\n%s: %s\n\n%s\n\n%s: %s\n%s ",
+		a.deskSay(flags, wordDraft), safeLine(d.ID), a.deskSay(flags, wordRevision), d.Revision, a.deskSay(flags, wordSubject), safeLine(d.Subject), safeLines(d.Body),
 		a.deskSay(flags, wordExpires), d.Expires.Local().Format(time.RFC3339), a.deskSay(flags, askConfirm))
 	if err != nil {
 		return false, &kernel.Error{Code: kernel.CodeInternal, Message: "the draft cannot be shown: standard error cannot be written to", Hint: "nothing was confirmed", Err: err}

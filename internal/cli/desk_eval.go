@@ -225,7 +225,7 @@ func (a *app) tellReport(folder string, r *eval.Report) error {
 			var b bytes.Buffer
 			err := write(&b)
 			if err == nil {
-				err = replaceFile(filepath.Join(folder, name), b.Bytes())
+				err = replaceFile(filepath.Join(folder, name), b.Bytes(), 0o600)
 			}
 			if err != nil {
 				return unmade(name, err)

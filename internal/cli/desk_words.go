@@ -20,6 +20,7 @@ const (
 	noticeTakesUp // with the time that it has at most
 	noticeUnembedded
 	wordDraft
+	wordRevision
 	wordSubject
 	wordExpires
 	askConfirm
@@ -41,6 +42,8 @@ func said(p phrase) (en, zh string) {
 			"有应用也用向量检索这个服务台，而本命令不生成向量：在该应用调用 EmbedPolicies 之前，这条制度只能按词找到"
 	case wordDraft:
 		return "draft", "草稿"
+	case wordRevision:
+		return "revision", "修订"
 	case wordSubject:
 		return "subject", "标题"
 	case wordExpires:

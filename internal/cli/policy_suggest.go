@@ -245,20 +245,20 @@ func (a *app) saveRule(ctx context.Context, c *config.Config, s *suggested, yes 
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return "", unsaved(path, err)
 	}
-	if err := replaceFile(path, append(before, s.Rule+"\n"...)); err != nil {
+	if err := replaceFile(path, append(before, s.Rule+"\n"...), 0o644); err != nil {
 		return "", unsaved(path, err)
 	}
 	return path, nil
 }
 
 // replaceFile puts new content in the place of a file at once.
-func replaceFile(path string, content []byte) error {
+func replaceFile(path string, content []byte, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".suggested-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
