@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,7 +109,7 @@ func readPage(root *html.Node) (found, error) {
 	var w page
 	w.node(root)
 	f.body = w.text()
-	return f, nil
+	return f, w.err
 }
 
 // meta takes what a tag says of the policy. One that only looks as if it did is
@@ -177,6 +178,7 @@ type page struct {
 	space bool   // a white space is due before the next word
 	broke bool   // it held a line break
 	exact bool   // white space counts, as in <pre>
+	err   error  // that it cannot be told whether something is seen
 }
 
 func (w *page) node(n *html.Node) {
@@ -185,7 +187,7 @@ func (w *page) node(n *html.Node) {
 		w.line.WriteString(n.Data)
 	case n.Type == html.TextNode:
 		w.words(n.Data)
-	case n.Type == html.ElementNode && !shown(n):
+	case n.Type == html.ElementNode && (!shown(n) || w.hidden(n)):
 	case n.Type == html.ElementNode && n.DataAtom == atom.Br:
 		w.end()
 	case n.Type == html.ElementNode && isBlock(n):
@@ -196,6 +198,22 @@ func (w *page) node(n *html.Node) {
 	case n.Type == html.ElementNode || n.Type == html.DocumentNode:
 		w.children(n)
 	}
+}
+
+// hidden reports whether the style of an element hides it.
+func (w *page) hidden(n *html.Node) bool {
+	said := attribute(n, "style")
+	if said == "" {
+		return false
+	}
+	s, err := styleOf(said)
+	if err == nil && !s.hides() {
+		if property := s.untold(); property != "" {
+			err = fmt.Errorf("it has a style with %q, %.60q, of which it cannot be told whether people see what is in it", property, said)
+		}
+	}
+	w.err = cmp.Or(w.err, err)
+	return err != nil || s.hides()
 }
 
 // begin writes the mark of an item of a list.
@@ -298,13 +316,6 @@ func shown(n *html.Node) bool {
 		return false
 	case atom.Dialog:
 		return has(n, "open")
-	}
-	style := strings.ToLower(strings.Join(strings.Fields(attribute(n, "style")), ""))
-	for said := range strings.SplitSeq(style, ";") {
-		switch strings.TrimSuffix(said, "!important") {
-		case "display:none", "visibility:hidden", "visibility:collapse", "opacity:0", "font-size:0", "font-size:0px", "content-visibility:hidden":
-			return false
-		}
 	}
 	return !has(n, "hidden")
 }
