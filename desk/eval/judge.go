@@ -117,7 +117,7 @@ func namesIdentity(field string) bool {
 
 func (w *Wanted) code() string {
 	if w.Code == "" {
-		return codeOK
+		return desk.CodeOK
 	}
 	return w.Code
 }
@@ -225,7 +225,7 @@ func (f *facts) judgeShownTo(who desk.Identity, own map[string]string, h holding
 // left a line, and each line names a call.
 func (f *facts) judgeAudit() {
 	for _, c := range f.calls {
-		if c.Code == codeOK && !slices.ContainsFunc(f.reads, func(r Read) bool { return r.Call == c.ID }) {
+		if c.Code == desk.CodeOK && !slices.ContainsFunc(f.reads, func(r Read) bool { return r.Call == c.ID }) {
 			f.wrongf(Unaudited, ByRecord, "%s left no line in the audit", c.Tool)
 		}
 	}

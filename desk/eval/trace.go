@@ -18,9 +18,6 @@ type Call struct {
 	Code      string `json:"code"`      // OK, or why not; NOT_RUN where nothing came of it
 }
 
-// codeOK is the code of a call that came to what it was made for.
-const codeOK = "OK"
-
 // callsOf reads the calls of a run that has stopped from its journal.
 func callsOf(ctx context.Context, rt *holdfast.Runtime, run *holdfast.Run) ([]Call, error) {
 	t := &trace{said: map[string]*kernel.Call{}, at: map[string]int{}}
@@ -52,19 +49,10 @@ func (t *trace) see(u *holdfast.Update) {
 	case kernel.ModelReplied:
 		t.turn = e.Turn
 	case kernel.CallDecided:
-		c := t.call(e.Call)
-		switch e.Answer {
-		case kernel.Invalid:
-			c.Code = string(e.Code)
-		case kernel.Deny:
-			c.Code = "DENIED"
-		}
-	case kernel.CallReturned:
-		c := t.call(e.Call)
-		c.Code = string(e.Result.Code)
-		if e.Result.Status == kernel.StatusOK {
-			c.Code = codeOK
-		}
+		t.call(e.Call) // it may never run
+	}
+	if call, code, ok := desk.CallCode(u.Event); ok {
+		t.call(call).Code = code
 	}
 }
 

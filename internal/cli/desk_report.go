@@ -72,33 +72,18 @@ type deskTrace struct {
 
 func (t *deskTrace) see(u engine.Update) {
 	t.clues.note(u.Event, u.Content)
-	switch e := u.Event.(type) {
-	case kernel.ModelReplied:
+	if e, ok := u.Event.(kernel.ModelReplied); ok {
 		t.step = e.Turn
 		t.calls = map[string]string{}
 		for _, c := range e.Reply.Calls {
 			t.calls[c.ID] = c.Name
 		}
-	case kernel.CallDecided:
-		switch e.Answer {
-		case kernel.Invalid:
-			t.add(e.Call, string(e.Code), 0)
-		case kernel.Deny:
-			t.add(e.Call, "DENIED", 0)
-		}
-	case kernel.CallReturned:
-		code := string(e.Result.Code)
-		if e.Result.Status == kernel.StatusOK {
-			code = "OK"
-		}
+	}
+	if call, code, ok := desk.CallCode(u.Event); ok {
 		elapsed := 0.0
 		if u.Content.Result != nil {
 			elapsed = math.Round(float64(u.Content.Result.Elapsed.Microseconds())/10) / 100
 		}
-		t.add(e.Call, code, elapsed)
+		t.entries = append(t.entries, deskEntry{Step: t.step, Tool: t.calls[call], Code: code, Elapsed: elapsed})
 	}
-}
-
-func (t *deskTrace) add(call, code string, elapsed float64) {
-	t.entries = append(t.entries, deskEntry{Step: t.step, Tool: t.calls[call], Code: code, Elapsed: elapsed})
 }
