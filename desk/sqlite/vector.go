@@ -194,7 +194,7 @@ func (tx *tx) lacking(s *search, have []ranking.Scored, seen ranking.Collection,
 	if others > 0 || s.measured {
 		return nil, &kernel.Error{
 			Code: kernel.CodeConfiguration, Message: fmt.Sprintf("policies without a vector of the embedder %.80q: %d", tx.by.Name(), len(seen)-len(have)),
-			Hint: "an operator has to embed the policies with it first (EmbedPolicies)",
+			Hint: "the application that gives the embedder has to call EmbedPolicies first; no command does",
 		}
 	}
 	lacks := make(map[int64]bool, len(seen)-len(have))
