@@ -15,6 +15,8 @@ const (
 	MaxVersion    = 40
 	MaxPolicyBody = 1 << 20
 	MaxViewers    = 1000
+	MaxImport     = 10_000  // policies that are kept in one transaction
+	MaxImportText = 8 << 20 // bytes of their bodies
 )
 
 // Policy is one version of a rule of a company.

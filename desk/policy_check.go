@@ -46,6 +46,20 @@ func (p *Policy) Check(tenant string) error {
 	return nil
 }
 
+// CheckImport refuses policies that are too many to be kept in one transaction, or
+// whose bodies are too long together, as INVALID_ARGUMENT: nobody else could write
+// meanwhile.
+func CheckImport(policies, text int) error {
+	if policies <= MaxImport && text <= MaxImportText {
+		return nil
+	}
+	return &kernel.Error{
+		Code:    kernel.CodeInvalidArgument,
+		Message: fmt.Sprintf("one import has at most %d policies, and %d MiB of text in all", MaxImport, MaxImportText>>20),
+		Hint:    "nothing was imported; import them in several parts",
+	}
+}
+
 // policyID is what ids look like that stand in lists with blanks between them, and
 // in sentences.
 var policyID = regexp.MustCompile(`^[A-Za-z0-9\p{Han}]([-A-Za-z0-9\p{Han}_.:/()〔〕]*[A-Za-z0-9\p{Han})〕])?$`)

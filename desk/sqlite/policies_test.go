@@ -1,6 +1,9 @@
 package sqlite_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,5 +86,40 @@ func TestVersionsOutOfTime(t *testing.T) {
 	wantCode(t, kernel.CodeInvalidArgument, err)
 	if got := must(f.Policy(t.Context(), f.bob, "V1"))(t); got.Version != "1" {
 		t.Errorf("version %s is in force", got.Version)
+	}
+}
+
+// Report A45: an import keeps nobody from the desk for long: it has bounds, and its words
+// go into the index at once, in one piece.
+func TestImportsAreBounded(t *testing.T) {
+	f := open(t)
+	p := desk.Policy{ID: "P7", Version: "1", Title: "T", Body: "text"}
+	long := p
+	long.Body = strings.Repeat("报", desk.MaxPolicyBody)
+	for name, policies := range map[string][]desk.Policy{"too many": slices.Repeat([]desk.Policy{p}, desk.MaxImport+1), "too long": {long, long, long}} {
+		_, err := f.PutPolicies(t.Context(), slices.Repeat([]string{"acme"}, len(policies)), policies)
+		wantCode(t, kernel.CodeInvalidArgument, err)
+		if err != nil && !strings.Contains(err.Error(), "10000 policies, and 8 MiB") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	segments := func() (n int) {
+		if err := raw(t, f.path).QueryRowContext(t.Context(), `SELECT count(DISTINCT segid) FROM words_idx`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := segments()
+	var policies []desk.Policy
+	for i := range 40 {
+		p.ID, p.Body = fmt.Sprint("Q", i), fmt.Sprint("螃蟹 ", i)
+		policies = append(policies, p)
+	}
+	must(f.PutPolicies(t.Context(), slices.Repeat([]string{"acme"}, len(policies)), policies))(t)
+	if after := segments(); after != before+1 {
+		t.Errorf("the index was written in %d pieces", after-before)
+	}
+	if found := must(f.FindPolicies(t.Context(), f.bob, "螃蟹 27"))(t); len(found) == 0 || found[0].ID != "Q27" {
+		t.Errorf("bob finds %v", found)
 	}
 }

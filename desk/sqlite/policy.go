@@ -62,33 +62,25 @@ func (d *DB) PutPolicy(ctx context.Context, tenant string, p desk.Policy) (chang
 }
 
 // PutPolicies keeps versions, one for each tenant beside it, all or none: the
-// errors of PutPolicy, INVALID_ARGUMENT for more of one than of the other, and EMBEDDING_FAILED.
-// It returns for each whether it changed anything.
+// errors of PutPolicy, INVALID_ARGUMENT for more of one than of the other and for more
+// than [desk.CheckImport] allows, and EMBEDDING_FAILED. It returns for each whether it changed anything.
 func (d *DB) PutPolicies(ctx context.Context, tenants []string, policies []desk.Policy) (changed []bool, err error) {
-	if len(tenants) != len(policies) {
-		return nil, &kernel.Error{
-			Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("%d tenants for %d policies", len(tenants), len(policies)),
-			Hint: "name the tenant of each policy, in their order",
-		}
-	}
-	versions := make([]version, len(policies))
-	for i, p := range policies {
-		if err := p.Check(tenants[i]); err != nil {
-			return nil, err
-		}
-		versions[i] = version{tenant: tenants[i], Policy: p}
+	versions, err := versionsOf(tenants, policies)
+	if err != nil {
+		return nil, err
 	}
 	if err := d.embedNew(ctx, versions); err != nil {
 		return nil, err
 	}
-	err = d.write(ctx, func(tx *tx) error {
-		changed = make([]bool, len(versions))
-		for i := range versions {
-			if changed[i], err = tx.putPolicy(&versions[i]); err != nil {
-				return err
-			}
+	for _, v := range versions {
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
-		return nil
+		v.read()
+	}
+	err = d.write(ctx, func(tx *tx) error {
+		changed, err = tx.putPolicies(versions)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -96,11 +88,60 @@ func (d *DB) PutPolicies(ctx context.Context, tenants []string, policies []desk.
 	return changed, nil
 }
 
+func versionsOf(tenants []string, policies []desk.Policy) ([]*version, error) {
+	if len(tenants) != len(policies) {
+		return nil, &kernel.Error{
+			Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("%d tenants for %d policies", len(tenants), len(policies)),
+			Hint: "name the tenant of each policy, in their order",
+		}
+	}
+	versions := make([]*version, len(policies))
+	text := 0
+	for i, p := range policies {
+		text += len(p.Body)
+		if err := desk.CheckImport(len(policies), text); err != nil {
+			return nil, err
+		}
+		if err := p.Check(tenants[i]); err != nil {
+			return nil, err
+		}
+		versions[i] = &version{tenant: tenants[i], Policy: p}
+	}
+	return versions, nil
+}
+
 // version is one of a policy that is about to be kept.
 type version struct {
 	desk.Policy
 	tenant string
 	vector []float32 // nil: there is no embedder
+	words  int       // how many it has
+	terms  string    // for the index of words
+	number int64     // in the file
+}
+
+// putPolicies keeps versions that were read. The words come after the rows: the
+// index writes all that it has gathered to the file before a statement such as follow's.
+func (tx *tx) putPolicies(versions []*version) (changed []bool, err error) {
+	changed = make([]bool, len(versions))
+	var added []*version
+	for i, v := range versions {
+		if changed[i], err = tx.putPolicy(v); err != nil {
+			return nil, err
+		}
+		if changed[i] {
+			added = append(added, v)
+		}
+	}
+	for _, v := range added {
+		if v.vector == nil {
+			continue
+		}
+		if err := tx.putVector(v.number, v.vector); err != nil {
+			return nil, err
+		}
+	}
+	return changed, tx.index(added)
 }
 
 func (tx *tx) putPolicy(v *version) (changed bool, err error) {
@@ -117,27 +158,20 @@ func (tx *tx) putPolicy(v *version) (changed bool, err error) {
 	if err := tx.opens(v); err != nil {
 		return false, err
 	}
-	added, err := tx.ExecContext(tx.ctx, `INSERT INTO policies (tenant, id, version, title, body, valid_from, source, hash, imported, restricted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		v.tenant, v.ID, v.Version, v.Title, v.Body, stamp(v.Since()), v.Source, hash, stamp(tx.now), len(v.Viewers) > 0)
+	added, err := tx.ExecContext(tx.ctx, `INSERT INTO policies (tenant, id, version, title, body, valid_from, source, hash, imported, restricted, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		v.tenant, v.ID, v.Version, v.Title, v.Body, stamp(v.Since()), v.Source, hash, stamp(tx.now), len(v.Viewers) > 0, v.words)
 	if err != nil {
 		return false, err
 	}
-	number, err := added.LastInsertId()
-	if err != nil {
+	if v.number, err = added.LastInsertId(); err != nil {
 		return false, err
 	}
 	for _, user := range slices.Compact(slices.Sorted(slices.Values(v.Viewers))) {
-		if _, err := tx.ExecContext(tx.ctx, `INSERT INTO viewers (policy, user) VALUES (?, ?)`, number, user); err != nil {
+		if _, err := tx.ExecContext(tx.ctx, `INSERT INTO viewers (policy, user) VALUES (?, ?)`, v.number, user); err != nil {
 			return false, err
 		}
 	}
-	if err := tx.follow(v.tenant, v.ID); err != nil {
-		return false, err
-	}
-	if err := tx.index(number, v); err != nil || v.vector == nil {
-		return err == nil, err
-	}
-	return true, tx.putVector(number, v.vector)
+	return true, tx.follow(v.tenant, v.ID)
 }
 
 // stored returns the hash of a version that is kept already, else nothing.

@@ -34,16 +34,19 @@ func (tx *tx) seed(policies []*version) error {
 			return err
 		}
 	}
+	var missing []*version
 	for _, p := range policies {
 		have, err := only(tx, nil, readString, `SELECT id FROM policies WHERE tenant = ? AND id = ? LIMIT 1`, p.tenant, p.ID)
-		if err == nil && have == "" {
-			_, err = tx.putPolicy(p)
-		}
 		if err != nil {
 			return err
 		}
+		if have == "" {
+			p.read()
+			missing = append(missing, p)
+		}
 	}
-	return nil
+	_, err := tx.putPolicies(missing)
+	return err
 }
 
 func fixturePolicies() []*version {

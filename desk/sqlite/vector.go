@@ -104,19 +104,19 @@ func (d *DB) embed(ctx context.Context, versions []*version) error {
 }
 
 // embedNew embeds those that are not kept yet: what is imported again costs nothing.
-func (d *DB) embedNew(ctx context.Context, versions []version) error {
+func (d *DB) embedNew(ctx context.Context, versions []*version) error {
 	if d.embedder == nil {
 		return nil
 	}
 	var missing []*version
 	if err := d.read(ctx, func(tx *tx) error {
-		for i := range versions {
-			stored, err := tx.stored(&versions[i])
+		for _, v := range versions {
+			stored, err := tx.stored(v)
 			if err != nil {
 				return err
 			}
 			if stored == "" {
-				missing = append(missing, &versions[i])
+				missing = append(missing, v)
 			}
 		}
 		return nil

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,39 +18,57 @@ func digest(tenant string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// index adds a version to the index of words.
-func (tx *tx) index(number int64, v *version) error {
+// read finds the words of a version, for which no transaction has to wait.
+func (v *version) read() {
 	document := ranking.NewDocument(v.ID, v.Title, v.Body)
 	prefix := digest(v.tenant)
 	var terms strings.Builder
 	for word, weight := range document.Weights {
-		fmt.Fprintf(&terms, "%s%s|%d ", prefix, word, weight)
+		terms.WriteString(prefix)
+		terms.WriteString(word)
+		terms.WriteByte('|')
+		terms.WriteString(strconv.Itoa(weight))
+		terms.WriteByte(' ')
 	}
-	if _, err := tx.ExecContext(tx.ctx, `INSERT INTO words (rowid, terms) VALUES (?, ?)`, number, terms.String()); err != nil {
+	v.words, v.terms = document.Length, terms.String()
+}
+
+// index adds versions to the index of words.
+func (tx *tx) index(versions []*version) error {
+	add, err := tx.PrepareContext(tx.ctx, `INSERT INTO words (rowid, terms) VALUES (?, ?)`)
+	if err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(tx.ctx, `UPDATE policies SET words = ? WHERE number = ?`, document.Length, number)
-	return err
+	defer func() { _ = add.Close() }() // what it did is done
+	for _, v := range versions {
+		if _, err := add.ExecContext(tx.ctx, v.number, v.terms); err != nil {
+			return err
+		}
+		v.terms = ""
+	}
+	return nil
 }
 
 // indexAll indexes what an earlier version of this program kept.
 func (tx *tx) indexAll() error {
-	type stored struct {
-		number int64
-		version
-	}
-	read := func(row scanner) (s stored, err error) {
-		return s, row.Scan(&s.number, &s.tenant, &s.ID, &s.Title, &s.Body)
+	read := func(row scanner) (*version, error) {
+		v := &version{}
+		err := row.Scan(&v.number, &v.tenant, &v.ID, &v.Title, &v.Body)
+		return v, err
 	}
 	for last := int64(0); ; {
 		next, err := collect(tx, read, `SELECT number, tenant, id, title, body FROM policies WHERE number > ? ORDER BY number LIMIT 100`, last)
 		if err != nil || len(next) == 0 {
 			return err
 		}
-		for i := range next {
-			if err := tx.index(next[i].number, &next[i].version); err != nil {
+		for _, v := range next {
+			v.read()
+			if _, err := tx.ExecContext(tx.ctx, `UPDATE policies SET words = ? WHERE number = ?`, v.words, v.number); err != nil {
 				return err
 			}
+		}
+		if err := tx.index(next); err != nil {
+			return err
 		}
 		last = next[len(next)-1].number
 	}

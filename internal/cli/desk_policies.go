@@ -99,11 +99,16 @@ func parseFiles(ctx context.Context, files []string, over retrieval.Front) (tena
 	}
 	type version struct{ tenant, id, version string }
 	from := map[version]string{}
+	text := 0
 	for _, name := range files {
+		if err := desk.CheckImport(len(files), text); err != nil {
+			return nil, nil, err
+		}
 		tenant, p, err := parseFile(ctx, name, over)
 		if err != nil {
 			return nil, nil, err
 		}
+		text += len(p.Body)
 		this := version{tenant, p.ID, p.Version}
 		if first, twice := from[this]; twice {
 			return nil, nil, &kernel.Error{

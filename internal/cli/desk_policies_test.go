@@ -4,10 +4,15 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/holdfast-run/holdfast/desk"
+	"github.com/holdfast-run/holdfast/desk/retrieval"
 	"github.com/holdfast-run/holdfast/desk/retrieval/hashed"
 	"github.com/holdfast-run/holdfast/desk/sqlite"
+	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // Row 103: an import into a desk that an application searches by vectors too says
@@ -40,4 +45,24 @@ func TestImportSaysWhatHasNoVector(t *testing.T) {
 	}
 	notice("P2", true)
 	notice("P2", false) // it changes nothing
+}
+
+// Report A45: files are counted before any is read, and their text while they are.
+func TestImportIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	long := []string{"a", "b", "c"}
+	for i, id := range long {
+		long[i] = filepath.Join(dir, id+".txt")
+		text := "---\nid: " + id + "\ntitle: long\n---\n" + strings.Repeat("报", desk.MaxPolicyBody)
+		if err := os.WriteFile(long[i], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	missing := filepath.Join(dir, "missing.md")
+	for name, files := range map[string][]string{"too many": slices.Repeat([]string{missing}, desk.MaxImport+1), "too long": append(long, missing)} {
+		_, _, err := parseFiles(t.Context(), files, retrieval.Front{Tenant: "acme", Version: "1"})
+		if kernel.CodeOf(err) != kernel.CodeInvalidArgument || !strings.Contains(err.Error(), "8 MiB") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
