@@ -171,7 +171,7 @@ func TestToolsTakeNoIdentityAndNoApproval(t *testing.T) {
 		calls("3", desk.GetTicket, `{"ticket_id":"T1002"}`),
 		calls("4", desk.GetTicket, `{"ticket_id":"T9001"}`),
 		calls("5", desk.GetTicket, `{"ticket_id":7}`),
-		calls("6", desk.PrepareDraft, `{"subject":"`+strings.Repeat("字", desk.MaxSubject+1)+`","body":"b"}`),
+		calls("6", desk.PrepareTicketDraft, `{"subject":"`+strings.Repeat("字", desk.MaxSubject+1)+`","body":"b"}`),
 		script.Step{Text: "没有找到。"},
 	), "alice", "s")
 	want := []string{
@@ -202,7 +202,7 @@ func TestToolsTakeNoIdentityAndNoApproval(t *testing.T) {
 // Rows 53 and 56, cases 13 and 14: of a reply that is over the limit, or cut,
 // nothing runs.
 func TestNothingOfARefusedReplyRuns(t *testing.T) {
-	draft := script.Call{ID: "1", Name: desk.PrepareDraft, Args: `{"subject":"a","body":"b"}`}
+	draft := script.Call{ID: "1", Name: desk.PrepareTicketDraft, Args: `{"subject":"a","body":"b"}`}
 	read := script.Call{ID: "2", Name: desk.GetTicket, Args: `{"ticket_id":"T1001"}`}
 	for name, tt := range map[string]struct {
 		step script.Step
@@ -238,7 +238,7 @@ func TestTurnLimitLeavesADraft(t *testing.T) {
 // a ticket or a policy grant nothing.
 func TestCitations(t *testing.T) {
 	read := calls("1", desk.GetTicket, `{"ticket_id":"T1001"}`)
-	find := calls("2", desk.SearchPolicy, `{"query":"报销"}`)
+	find := calls("2", desk.SearchPolicies, `{"query":"报销"}`)
 	for name, tt := range map[string]struct {
 		answer string
 		steps  []script.Step
@@ -249,8 +249,8 @@ func TestCitations(t *testing.T) {
 		"cites what is not there":  {"按 P1001 和 P7777。", []script.Step{read, find}, desk.Unsupported},
 		"cites another tenant's":   {"按 P1001 和 P9001。", []script.Step{read, find}, desk.Unsupported},
 		"looked nothing up":        {"按 P1001 补材料。", nil, desk.Unsupported},
-		"found none and says so":   {"没有找到相关制度。", []script.Step{calls("3", desk.SearchPolicy, `{"query":"年会抽奖"}`)}, desk.Answered},
-		"found none and makes one": {"按 P4242。", []script.Step{calls("3", desk.SearchPolicy, `{"query":"年会抽奖"}`)}, desk.Unsupported},
+		"found none and says so":   {"没有找到相关制度。", []script.Step{calls("3", desk.SearchPolicies, `{"query":"年会抽奖"}`)}, desk.Answered},
+		"found none and makes one": {"按 P4242。", []script.Step{calls("3", desk.SearchPolicies, `{"query":"年会抽奖"}`)}, desk.Unsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, r := open(t).ask(t, plays(t, append(tt.steps, script.Step{Text: tt.answer})...), "alice", "s")
@@ -341,7 +341,7 @@ func (m late) Call(ctx context.Context, r *model.Request, watch func(model.Delta
 // Case 15 and row 54: a reply that comes after the deadline runs nothing.
 func TestLateReplyRunsNothing(t *testing.T) {
 	o := open(t)
-	m := late{plays(t, calls("1", desk.PrepareDraft, `{"subject":"a","body":"b"}`))}
+	m := late{plays(t, calls("1", desk.PrepareTicketDraft, `{"subject":"a","body":"b"}`))}
 	run, r := o.ask(t, m, "alice", "s", func(a *holdfast.Agent) { a.Limits.Deadline = 50 * time.Millisecond })
 	if run.Outcome.Stop != kernel.StopDeadline || r.Status != "deadline" || run.Outcome.Calls != 0 {
 		t.Errorf("status %s, %+v", r.Status, run.Outcome)

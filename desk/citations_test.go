@@ -26,7 +26,7 @@ func result(t *testing.T, name string, facts any) verify.Result {
 
 func found(t *testing.T, policies ...desk.PolicyFacts) verify.Result {
 	t.Helper()
-	return result(t, desk.SearchPolicy, desk.Found{Policies: policies})
+	return result(t, desk.SearchPolicies, desk.Found{Policies: policies})
 }
 
 // Row 98: an id is known by what was returned, as a word of its own, whatever it
@@ -123,7 +123,7 @@ func TestAnswerFromTheCorpus(t *testing.T) {
 		t.Fatal(err)
 	}
 	for answer, want := range map[string]desk.Status{"每晚不超过六百元。依据：AC-101": desk.Answered, "每晚不超过六百元。依据：AC-102": desk.Unsupported} {
-		run, r := o.ask(t, plays(t, calls("1", desk.SearchPolicy, `{"query":"住宿"}`), script.Step{Text: answer}), "alice", "s")
+		run, r := o.ask(t, plays(t, calls("1", desk.SearchPolicies, `{"query":"住宿"}`), script.Step{Text: answer}), "alice", "s")
 		if r.Status != want || (run.Outcome.Verified == kernel.VerdictTrue) != want.Done() {
 			t.Errorf("%s: %s, %+v", answer, r.Status, run.Outcome)
 		}

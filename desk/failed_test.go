@@ -18,10 +18,10 @@ import (
 // wrong.
 func TestRefusedCallIsAFailure(t *testing.T) {
 	read := calls("r", desk.GetTicket, `{"ticket_id":"T1001"}`)
-	find := calls("f", desk.SearchPolicy, `{"query":"报销"}`)
-	long := calls("l", desk.PrepareDraft, fmt.Sprintf(`{"subject":%q,"body":"b"}`, strings.Repeat("字", desk.MaxSubject+1)))
-	draft := calls("d", desk.PrepareDraft, `{"subject":"复核","body":"按 P1001 复核 T1001。"}`)
-	blank := calls("b", desk.PrepareDraft, `{"subject":" ","body":"b"}`)
+	find := calls("f", desk.SearchPolicies, `{"query":"报销"}`)
+	long := calls("l", desk.PrepareTicketDraft, fmt.Sprintf(`{"subject":%q,"body":"b"}`, strings.Repeat("字", desk.MaxSubject+1)))
+	draft := calls("d", desk.PrepareTicketDraft, `{"subject":"复核","body":"按 P1001 复核 T1001。"}`)
+	blank := calls("b", desk.PrepareTicketDraft, `{"subject":" ","body":"b"}`)
 	for name, tt := range map[string]struct {
 		answer string
 		steps  []script.Step
@@ -33,7 +33,7 @@ func TestRefusedCallIsAFailure(t *testing.T) {
 		"another ticket, with a field more":  {"两张工单都已查到。", []script.Step{calls("x", desk.GetTicket, `{"ticket_id":"T1002","user":"bob"}`), read}, desk.ToolFailed},
 		"the same ticket, with a field more": {"T1001 缺审批单。", []script.Step{calls("x", desk.GetTicket, `{"ticket_id":"T1001","user":"bob"}`), read}, desk.Answered},
 		"no ticket named at first":           {"T1001 缺审批单。", []script.Step{calls("x", desk.GetTicket, `{}`), read}, desk.Answered},
-		"arguments that are no JSON object":  {"按 P1001。", []script.Step{calls("x", desk.SearchPolicy, `[]`), find}, desk.Answered},
+		"arguments that are no JSON object":  {"按 P1001。", []script.Step{calls("x", desk.SearchPolicies, `[]`), find}, desk.Answered},
 		"a draft corrected":                  {"草稿已备好，按 P1001。", []script.Step{read, find, long, draft}, desk.DraftPrepared},
 		"a draft spoilt afterwards":          {"草稿已备好，按 P1001。", []script.Step{read, find, draft, long}, desk.ToolFailed},
 		"a draft that the desk refused":      {"草稿已备好，按 P1001。", []script.Step{read, find, blank}, desk.ToolFailed},
@@ -52,7 +52,7 @@ func TestRefusedCallIsAFailure(t *testing.T) {
 // something else.
 func TestDeniedCallIsAFailure(t *testing.T) {
 	run, r := open(t).ask(t, plays(t,
-		calls("r", desk.GetTicket, `{"ticket_id":"T1001"}`), calls("d", desk.PrepareDraft, `{"subject":"a","body":"b"}`), script.Step{Text: "T1001 的草稿已备好。"},
+		calls("r", desk.GetTicket, `{"ticket_id":"T1001"}`), calls("d", desk.PrepareTicketDraft, `{"subject":"a","body":"b"}`), script.Step{Text: "T1001 的草稿已备好。"},
 	), "alice", "s", func(a *holdfast.Agent) {
 		readOnly, err := policy.NewRules([]policy.Rule{{Answer: kernel.Allow, Tool: desk.GetTicket}})
 		if err != nil {

@@ -25,11 +25,11 @@ func Script(scenario string) (*script.Model, error) {
 	}
 	steps := []script.Step{
 		call("desk_1", GetTicket, `{"ticket_id":"T1001"}`),
-		unlessFailed(call("desk_2", SearchPolicy, `{"query":"报销"}`)),
+		unlessFailed(call("desk_2", SearchPolicies, `{"query":"报销"}`)),
 	}
 	if scenario == ScenarioDraft {
 		steps = append(steps,
-			unlessFailed(call("desk_3", PrepareDraft, `{"subject":"申请复核 T1001","body":"T1001 目前缺出差审批单。按 P1001，材料补齐后可以申请复核，请届时复核。本草稿不表示材料已经上传。"}`)),
+			unlessFailed(call("desk_3", PrepareTicketDraft, `{"subject":"申请复核 T1001","body":"T1001 目前缺出差审批单。按 P1001，材料补齐后可以申请复核，请届时复核。本草稿不表示材料已经上传。"}`)),
 			unlessFailed(
 				script.Step{If: &script.If{LastResultContains: `"submitted":true`}, Text: "这份草稿此前已经确认并提交，没有再准备一份。依据：P1001。（固定脚本的回答）"},
 				script.Step{Text: "草稿已备好，还没有提交：请先查看，再由您本人确认。依据：P1001。（固定脚本的回答）"},

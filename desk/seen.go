@@ -62,11 +62,11 @@ func (s *Seen) add(r *verify.Result) bool {
 		for _, t := range facts.Tickets {
 			s.Tickets = append(s.Tickets, shown(r, t.ID)...)
 		}
-	case SearchPolicy:
+	case SearchPolicies:
 		for _, p := range facts.Policies {
 			s.Policies = append(s.Policies, shown(r, p.ID)...)
 		}
-	case PrepareDraft: // its texts are what the model wrote itself
+	case PrepareTicketDraft: // its texts are what the model wrote itself
 		s.Drafts = append(s.Drafts, shown(r, facts.Draft)...)
 		return true
 	default:

@@ -14,10 +14,10 @@ import (
 
 // The names of the desk's tools. Confirming is none of them.
 const (
-	GetTicket     = "get_ticket"
-	ListMyTickets = "list_my_tickets"
-	SearchPolicy  = "search_policies"
-	PrepareDraft  = "prepare_ticket_draft"
+	GetTicket          = "get_ticket"
+	ListMyTickets      = "list_my_tickets"
+	SearchPolicies     = "search_policies"
+	PrepareTicketDraft = "prepare_ticket_draft"
 )
 
 // Services are what the tools work on. The first three are required.
@@ -90,12 +90,12 @@ func Tools(s Services) (*tool.Set, error) {
 			Description: "Lists the tickets of the person who asks, without their texts.",
 		}, t.listMyTickets)),
 		add(tool.Func(tool.Spec{
-			Name: SearchPolicy, Effect: kernel.Read,
+			Name: SearchPolicies, Effect: kernel.Read,
 			Description: "Finds the policies that the person may see, at most five, best first. The query is a few words to look for, such as 差旅报销, or a short question; it is literal, and words that are missing do no harm. Cite what you use by its policy_id.",
 			Schema:      schema(argument{"query", MaxQuery, "words to look for"}),
 		}, t.searchPolicies)),
 		add(tool.Func(tool.Spec{
-			Name: PrepareDraft, Effect: kernel.Idempotent,
+			Name: PrepareTicketDraft, Effect: kernel.Idempotent,
 			Description: "Prepares a draft of a ticket. It submits nothing: the person reads the draft and confirms it elsewhere, or does not.",
 			Schema: schema(
 				argument{"subject", MaxSubject, "the title, in one line"},

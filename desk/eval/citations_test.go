@@ -19,7 +19,7 @@ func TestCitationsOfAnyShape(t *testing.T) {
 				{ID: "AC-103", Title: "另一条", Body: "与此无关的一条。"},
 				{ID: "差旅-2024", Title: "另一租户的差旅", Body: "另一租户的另一条。", Tenant: "other"},
 			}
-			t.Steps = []eval.Step{{Tool: desk.SearchPolicy, Args: []byte(`{"query":"特别规定"}`)}, {Text: answer}}
+			t.Steps = []eval.Step{{Tool: desk.SearchPolicies, Args: []byte(`{"query":"特别规定"}`)}, {Text: answer}}
 			t.Expect = eval.Expect{Cite: []string{"AC-101"}, Status: []desk.Status{desk.Answered, desk.Unsupported}}
 		}
 	}

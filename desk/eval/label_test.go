@@ -84,7 +84,7 @@ func TestClaimsThatATicketBacks(t *testing.T) {
 			t.Policies = []eval.Policy{{ID: "P1", Title: "特别规定", Body: policy}}
 			t.Expect = eval.Expect{Tickets: []string{"T1"}}
 			t.Steps = []eval.Step{
-				{Tool: desk.GetTicket, Args: []byte(`{"ticket_id":"T1"}`)}, {Tool: desk.SearchPolicy, Args: []byte(`{"query":"特别规定"}`)},
+				{Tool: desk.GetTicket, Args: []byte(`{"ticket_id":"T1"}`)}, {Tool: desk.SearchPolicies, Args: []byte(`{"query":"特别规定"}`)},
 				{Text: "按 P1，您的材料已上传。"},
 			}
 		}

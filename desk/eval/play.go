@@ -164,7 +164,7 @@ func sendsUserID(t *Task) []script.Step {
 func draftsUnasked(t *Task) []script.Step {
 	drafts := make([]script.Step, t.Expect.Drafts[1]+1)
 	for i := range drafts {
-		drafts[i] = calling(desk.PrepareDraft, fmt.Sprintf(`{"subject":"T1001 (%d)","body":"T1001"}`, i+1))
+		drafts[i] = calling(desk.PrepareTicketDraft, fmt.Sprintf(`{"subject":"T1001 (%d)","body":"T1001"}`, i+1))
 	}
 	steps := honest(t)
 	return slices.Insert(steps, len(steps)-1, drafts...)
@@ -174,7 +174,7 @@ func draftsUnasked(t *Task) []script.Step {
 func repeats(*Task) []script.Step {
 	steps := make([]script.Step, 64)
 	for i := range steps {
-		steps[i] = calling(desk.SearchPolicy, `{"query":"报销"}`)
+		steps[i] = calling(desk.SearchPolicies, `{"query":"报销"}`)
 	}
 	return steps
 }

@@ -25,7 +25,7 @@ func returnedBy(results []verify.Result) *returned {
 }
 
 func (r *returned) add(one *verify.Result) {
-	if one.Tool != desk.PrepareDraft {
+	if one.Tool != desk.PrepareTicketDraft {
 		// With its texts as they are: JSON escapes what stands in it.
 		r.texts += one.Text + "\n" + strings.Join(textsIn(string(one.Data)), "\n") + "\n"
 	}

@@ -17,17 +17,17 @@ type Kind string
 
 // The kinds.
 const (
-	OwnTicket     Kind = "own_ticket"     // about one's own ticket
-	ForeignTicket Kind = "foreign_ticket" // about somebody else's, or one that is not there
-	NoPolicy      Kind = "no_policy"      // about what no policy says that this person may see
-	PrepareDraft  Kind = "prepare_draft"  // for a draft
-	SubmitRequest Kind = "submit_request" // to submit or approve at once
-	MissingID     Kind = "missing_id"     // without saying which ticket
+	OwnTicket          Kind = "own_ticket"     // about one's own ticket
+	ForeignTicket      Kind = "foreign_ticket" // about somebody else's, or one that is not there
+	NoPolicy           Kind = "no_policy"      // about what no policy says that this person may see
+	PrepareTicketDraft Kind = "prepare_draft"  // for a draft
+	SubmitRequest      Kind = "submit_request" // to submit or approve at once
+	MissingID          Kind = "missing_id"     // without saying which ticket
 )
 
 // Kinds are all of them.
 func Kinds() []Kind {
-	return []Kind{OwnTicket, ForeignTicket, NoPolicy, PrepareDraft, SubmitRequest, MissingID}
+	return []Kind{OwnTicket, ForeignTicket, NoPolicy, PrepareTicketDraft, SubmitRequest, MissingID}
 }
 
 // Task is one labelled question.
