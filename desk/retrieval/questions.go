@@ -30,8 +30,8 @@ type Question struct {
 }
 
 // ReadQuestions reads a file with a question in JSON on each line; empty lines
-// count and are passed over. A line that is no question, an unknown key, an
-// id that another line has, and a policy that is both expected and forbidden are
+// count and are passed over. A line that is no question, an unknown key or one said twice, an
+// id that another line has, and a policy that is expected twice, or both expected and forbidden, are
 // INVALID_ARGUMENT with the number of the line.
 func ReadQuestions(name string, r io.Reader) (all []Question, err error) {
 	lines := bufio.NewScanner(r)
@@ -67,14 +67,26 @@ func ReadQuestions(name string, r io.Reader) (all []Question, err error) {
 	return all, nil
 }
 
-func readQuestion(raw []byte) (q Question, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&q); err != nil {
-		return q, err
+// decode takes one object whose keys are all known, in this spelling, each once.
+func (q *Question) decode(raw []byte) error {
+	if err := kernel.CheckArguments(string(raw)); err != nil {
+		return fmt.Errorf("it is not one JSON object with each key once: %w", err)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return q, errors.New("something follows the question")
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		return err
+	}
+	for key := range keys {
+		if !slices.Contains([]string{"id", "user", "tenant", "query", "expect", "forbid"}, key) {
+			return fmt.Errorf("it has a key %.80q", key)
+		}
+	}
+	return json.Unmarshal(raw, q)
+}
+
+func readQuestion(raw []byte) (q Question, err error) {
+	if err := q.decode(raw); err != nil {
+		return q, err
 	}
 	if q.ID == "" {
 		return q, errors.New("id is missing")
@@ -88,7 +100,10 @@ func readQuestion(raw []byte) (q Question, err error) {
 	if q.Expect == nil {
 		return q, errors.New("expect is missing: write [] where there is no answer")
 	}
-	for _, id := range q.Expect {
+	for i, id := range q.Expect {
+		if slices.Contains(q.Expect[:i], id) {
+			return q, fmt.Errorf("policy %.80q is expected twice", id)
+		}
 		if slices.Contains(q.Forbid, id) {
 			return q, fmt.Errorf("policy %.80q is both expected and forbidden", id)
 		}

@@ -28,13 +28,18 @@ func TestReadQuestions(t *testing.T) {
 
 // A line that is no question is refused, and the message says which line it is.
 func TestReadQuestionsRefuses(t *testing.T) {
+	first := strings.Replace(good, `"q1"`, `"q0"`, 1)
 	for name, line := range map[string]string{
 		"no JSON":                `{"id":"q2"`,
 		"a list":                 `[]`,
 		"null":                   `null`,
 		"another key":            strings.Replace(good, "expect", "expected", 1),
+		"a key in capitals":      strings.Replace(good, `"user"`, `"User"`, 1),
+		"a key said twice":       strings.Replace(good, `"expect":["P1"]`, `"expect":[],"expect":["P1"]`, 1),
+		"twice in other letters": strings.Replace(good, `"expect":["P1"]`, `"expect":[],"Expect":["P1"]`, 1),
+		"expected twice":         strings.Replace(good, `["P1"]`, `["P1","P1"]`, 1),
 		"two on a line":          good + good,
-		"the same id":            good,
+		"the same id":            first,
 		"no id":                  strings.Replace(good, `"q1"`, `""`, 1),
 		"no tenant":              strings.Replace(good, `"acme"`, `""`, 1),
 		"no user":                strings.Replace(good, `"user":"alice",`, ``, 1),
@@ -45,7 +50,7 @@ func TestReadQuestionsRefuses(t *testing.T) {
 		"too long a line":        strings.Replace(good, `"P2"`, `"`+strings.Repeat("P", retrieval.MaxQuestionLine)+`"`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := retrieval.ReadQuestions("q.jsonl", strings.NewReader(good+"\n\n"+line+"\n"))
+			_, err := retrieval.ReadQuestions("q.jsonl", strings.NewReader(first+"\n\n"+line+"\n"))
 			if kernel.CodeOf(err) != kernel.CodeInvalidArgument || !strings.Contains(err.Error(), "line 3 of ") {
 				t.Errorf("got %v", err)
 			}
