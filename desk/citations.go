@@ -46,6 +46,8 @@ func (s *Seen) unsupported(answer, question string) string {
 	switch {
 	case len(s.Failed) > 0:
 		return "a call of " + strings.Join(s.Failed, ", ") + " failed and was not made good"
+	case len(s.Evidence) == 0 && asksBack(answer):
+		return "the answer asks for what is missing, and nothing was looked up"
 	case len(s.Evidence) == 0:
 		return "the answer rests on nothing that was looked up"
 	case len(s.Policies) > 0 && !slices.ContainsFunc(mentioned, func(m mention) bool { return slices.Contains(s.Policies, m.id) }):

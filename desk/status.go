@@ -21,6 +21,9 @@ const (
 	AlreadySubmitted Status = "draft_already_submitted"
 	ToolFailed       Status = "tool_failed" // a call failed, and the answer had to do without it
 	Unsupported      Status = "unsupported" // the answer is not borne out by what was looked up
+	// NeedsClarification is an answer that asks for what is missing and says nothing
+	// else, where nothing was looked up: nothing is wrong, and nothing is done.
+	NeedsClarification Status = "needs_clarification"
 )
 
 // Done reports whether the task succeeded.
@@ -63,6 +66,8 @@ func statusOf(run *holdfast.Run, seen *Seen, r *Result) Status {
 		return Status(o.Stop)
 	case len(seen.Failed) > 0:
 		return ToolFailed
+	case o.Verified == kernel.VerdictNot && len(run.Results) == 0 && len(run.NoResults) == 0 && asksBack(run.Answer):
+		return NeedsClarification
 	case o.Verified == kernel.VerdictNot:
 		return Unsupported
 	case len(r.Drafts) > 0 && len(r.Tickets) == len(r.Drafts):

@@ -137,6 +137,8 @@ func (a *app) deskRun(ctx context.Context, flags *askFlags, rt *holdfast.Runtime
 			Hint: "look at holdfast desk drafts, and at: holdfast runs show --db " + quoteArgument(runsOf(flags.db)) + " " + run.Head.Run}
 	case interrupted:
 		return a.deskInterrupted(flags.deskFlags, told{"interrupted", "look at holdfast desk drafts before you try again"}, told{"已中断", "重试之前请先查看：holdfast desk drafts"})
+	case result.Status == desk.NeedsClarification:
+		return exitError(exitWaiting)
 	case !result.Status.Done():
 		return exitError(exitFailure)
 	}

@@ -124,7 +124,7 @@ func TestOtherErrorsInChinese(t *testing.T) {
 
 // Every status means something in both languages.
 func TestMeanings(t *testing.T) {
-	for _, s := range []desk.Status{desk.Answered, desk.DraftPrepared, desk.AlreadySubmitted, desk.ToolFailed, desk.Unsupported, "turn_limit", "tool_limit", "deadline",
+	for _, s := range []desk.Status{desk.Answered, desk.DraftPrepared, desk.AlreadySubmitted, desk.ToolFailed, desk.Unsupported, desk.NeedsClarification, "turn_limit", "tool_limit", "deadline",
 		"output_truncated", "protocol_error", "model_error", "cancelled", "refused"} {
 		if en, zh := meaningOf(s); en == "" || strings.ContainsFunc(en, isHan) || !strings.ContainsFunc(zh, isHan) {
 			t.Errorf("%s: %q, %q", s, en, zh)

@@ -162,6 +162,8 @@ func meaningOf(s desk.Status) (en, zh string) {
 		return "the draft was confirmed before, and its ticket is there", "草稿此前已确认，工单已存在"
 	case desk.ToolFailed:
 		return "a step failed, and the answer had to do without it", "有一步没有成功，回答缺少这一步的依据"
+	case desk.NeedsClarification:
+		return "something is missing in the question: ask again with it", "问题里缺少信息，请补充后再问"
 	case desk.Unsupported:
 		return "the answer is not borne out by what was looked up", "回答没有得到所查内容的支持"
 	}
