@@ -3,6 +3,7 @@ package retrieval
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/holdfast-run/holdfast/desk"
 )
@@ -10,8 +11,8 @@ import (
 // Searched is a desk whose search is measured.
 type Searched interface {
 	desk.PolicyRanker
-	// Policies tells what a person may see. See [desk.PolicyService].
-	Policies(ctx context.Context, who desk.Identity) ([]desk.Policy, error)
+	// Versions returns all versions of a tenant's policies in the order of their import.
+	Versions(ctx context.Context, tenant string) ([]desk.Policy, error)
 }
 
 // Figures say how well questions were answered by one leg.
@@ -36,16 +37,16 @@ type Leak struct {
 }
 
 // Measure asks the questions by one leg and compares the first k policies with
-// what was expected. What a person may see is asked for apart from the search. The errors
-// are those of the two.
-func Measure(ctx context.Context, s Searched, leg desk.Leg, questions []Question, k int) (Figures, error) {
+// what was expected. What a person may see now is worked out here, from all versions that
+// there are: no filter of the desk is trusted with finding its own faults. The errors are those of the two.
+func Measure(ctx context.Context, s Searched, leg desk.Leg, questions []Question, k int, now time.Time) (Figures, error) {
 	f := Figures{Leg: leg, K: k, Questions: len(questions), Missed: []string{}, Leaks: []Leak{}}
 	visible := map[desk.Identity]map[string]string{}
 	for i := range questions {
 		q := &questions[i]
 		who := desk.Identity{Tenant: q.Tenant, User: q.User}
 		if visible[who] == nil {
-			versions, err := versionsFor(ctx, s, who)
+			versions, err := versionsFor(ctx, s, who, now)
 			if err != nil {
 				return f, err
 			}
@@ -65,11 +66,20 @@ func Measure(ctx context.Context, s Searched, leg desk.Leg, questions []Question
 }
 
 // versionsFor returns the version in force of each policy that a person may see.
-func versionsFor(ctx context.Context, s Searched, who desk.Identity) (map[string]string, error) {
-	policies, err := s.Policies(ctx, who)
-	versions := make(map[string]string, len(policies))
-	for i := range policies {
-		versions[policies[i].ID] = policies[i].Version
+func versionsFor(ctx context.Context, s Searched, who desk.Identity, now time.Time) (map[string]string, error) {
+	all, err := s.Versions(ctx, who.Tenant)
+	inForce := map[string]*desk.Policy{}
+	for i := range all {
+		p := &all[i]
+		if before := inForce[p.ID]; !p.Since().After(now) && (before == nil || !p.Since().Before(before.Since())) {
+			inForce[p.ID] = p
+		}
+	}
+	versions := map[string]string{}
+	for id, p := range inForce {
+		if len(p.Viewers) == 0 || slices.Contains(p.Viewers, who.User) {
+			versions[id] = p.Version
+		}
 	}
 	return versions, err
 }

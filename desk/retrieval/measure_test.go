@@ -3,6 +3,7 @@ package retrieval_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,9 +18,16 @@ func (f found) RankPolicies(_ context.Context, _ desk.Identity, _ desk.Leg, quer
 	return f[query][:min(k, len(f[query]))], nil
 }
 
-func (found) Policies(context.Context, desk.Identity) ([]desk.Policy, error) {
-	return []desk.Policy{{ID: "A", Version: "2"}, {ID: "B", Version: "1"}, {ID: "C", Version: "1"}}, nil
+// Versions has more than u may see now.
+func (found) Versions(context.Context, string) ([]desk.Policy, error) {
+	day := func(n int) time.Time { return now().AddDate(0, 0, n) }
+	return []desk.Policy{
+		{ID: "A", Version: "2", ValidFrom: day(-1)}, {ID: "A", Version: "1", ValidFrom: day(-9)}, {ID: "B", Version: "0"}, {ID: "B", Version: "1"},
+		{ID: "C", Version: "1", Viewers: []string{"u", "v"}}, {ID: "C", Version: "2", ValidFrom: day(1)}, {ID: "D", Version: "1", Viewers: []string{"v"}},
+	}, nil
 }
+
+func now() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }
 
 // The figures by hand, and every kind of leak.
 func TestMeasure(t *testing.T) {
@@ -42,15 +50,16 @@ func TestMeasure(t *testing.T) {
 			retrieval.Figures{Questions: 6, Answered: 4, Recall: (1 + 1 + 0.5 + 0) / 4, MRR: (1 + 0.5 + 1 + 0) / 4, Silent: 1, Missed: []string{"beyond k"}, Leaks: []retrieval.Leak{}},
 		},
 		{
-			"leaks", []retrieval.Question{question("forbidden", nil, []string{"B"}), question("unseen", nil, nil), question("old", []string{"A"}, nil)},
-			found{"forbidden": {b}, "unseen": {{ID: "X", Version: "1"}}, "old": {{ID: "A", Version: "1"}}},
+			"leaks", []retrieval.Question{question("forbidden", nil, []string{"B"}), question("unseen", nil, nil), question("old", []string{"A"}, nil), question("not yet", nil, nil), question("somebody else's", nil, nil), question("replaced", nil, nil)},
+			found{"forbidden": {b}, "unseen": {{ID: "X", Version: "1"}}, "old": {{ID: "A", Version: "1"}}, "not yet": {{ID: "C", Version: "2"}}, "somebody else's": {{ID: "D", Version: "1"}}, "replaced": {{ID: "B", Version: "0"}}},
 			retrieval.Figures{
-				Questions: 3, Answered: 1, Recall: 1, MRR: 1, Missed: []string{},
-				Leaks: []retrieval.Leak{{Question: "forbidden", Policy: "B", Version: "1"}, {Question: "unseen", Policy: "X", Version: "1"}, {Question: "old", Policy: "A", Version: "1"}},
+				Questions: 6, Answered: 1, Recall: 1, MRR: 1, Missed: []string{},
+				Leaks: []retrieval.Leak{{Question: "forbidden", Policy: "B", Version: "1"}, {Question: "unseen", Policy: "X", Version: "1"}, {Question: "old", Policy: "A", Version: "1"},
+					{Question: "not yet", Policy: "C", Version: "2"}, {Question: "somebody else's", Policy: "D", Version: "1"}, {Question: "replaced", Policy: "B", Version: "0"}},
 			},
 		},
 	} {
-		got, err := retrieval.Measure(t.Context(), test.found, desk.Vector, test.questions, 3)
+		got, err := retrieval.Measure(t.Context(), test.found, desk.Vector, test.questions, 3, now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -164,7 +165,7 @@ func (a *app) measure(ctx context.Context, flags *searchFlags, db *sqlite.DB, qu
 	report := searchReport{Embedder: hashed.Embedder{}.Name()}
 	leaks := 0
 	for _, leg := range flags.legs {
-		figures, err := retrieval.Measure(ctx, db, leg, questions, flags.first)
+		figures, err := retrieval.Measure(ctx, db, leg, questions, flags.first, time.Now())
 		if err != nil {
 			return err
 		}
