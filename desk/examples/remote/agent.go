@@ -40,7 +40,7 @@ func (d *Desk) agent(o Order) (*holdfast.Agent, error) {
 func (d *Desk) stored(_ context.Context, s *holdfast.Stored) (*holdfast.Agent, error) {
 	var o Order
 	if err := json.Unmarshal(s.Question.Config, &o); err != nil || o.Ticket == "" {
-		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the run is no submission of a ticket"}
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the run is no submission of a ticket", Hint: "go on with it in the program that started it"}
 	}
 	return d.agent(o)
 }
@@ -67,7 +67,7 @@ func (receipts) Verify(_ context.Context, facts verify.Facts) (verify.Verdict, e
 
 // newTools is the one tool of a submission.
 func newTools(c Config, client *client) (*tool.Set, error) {
-	t, err := newTool(client, c.Promise, c.Timeout)
+	t, err := newTool(client, c.Promise, c.Timeout, c.Settle)
 	if err != nil {
 		return nil, err
 	}

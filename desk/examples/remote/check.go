@@ -22,10 +22,11 @@ type Checked struct {
 }
 
 // Check asks the service about every submission whose outcome is unknown, and
-// records what it finds, with the SHA-256 of the answer. What the service does not have
-// counts once no request can be under way any more; what it does not say stays
-// unknown. A service that cannot be asked is not: those are for people. The submissions that
-// waited then go on.
+// records what it finds, with the SHA-256 of the answer. A service that takes a key
+// once, and cannot be asked, is sent the order again under the same key: that makes
+// no second ticket. What the service does not have, or refuses, counts once no request
+// can be under way any more; what it does not say stays unknown. A service that
+// promises nothing is not asked: those are for people. The submissions that waited then go on.
 func (d *Desk) Check(ctx context.Context) ([]Checked, error) {
 	rows, err := d.rt.Journal().Effects(ctx, journal.EffectQuery{State: journal.EffectUnknown})
 	if err != nil {
@@ -34,7 +35,7 @@ func (d *Desk) Check(ctx context.Context) ([]Checked, error) {
 	all := []Checked{}
 	for i := range rows {
 		e := &rows[i]
-		if e.Tool != SubmitTicket || e.Class != kernel.Reconcilable {
+		if e.Tool != SubmitTicket || e.Class != kernel.Reconcilable && e.Class != kernel.Idempotent {
 			continue
 		}
 		found, err := d.check(ctx, e)
@@ -53,7 +54,7 @@ func (d *Desk) check(ctx context.Context, e *journal.Effect) (Checked, error) {
 		return Checked{}, err
 	}
 	c := Checked{Effect: e.ID, Key: o.Ticket, As: kernel.FoundUnknown}
-	there, t, err := d.client.byKey(ctx, o)
+	there, t, err := d.ask(ctx, e, o)
 	var result []byte
 	switch {
 	case err != nil:
@@ -65,13 +66,28 @@ func (d *Desk) check(ctx context.Context, e *journal.Effect) (Checked, error) {
 			return c, err
 		}
 	case d.config.Now().Sub(e.SettledAt) < d.config.Settle:
-		c.Note = fmt.Sprintf("the service does not have it, but a request may be under way for %s", d.config.Settle)
+		c.Note = fmt.Sprintf("the service does not have it, or refuses it, but a request may be under way for %s", d.config.Settle)
 		return c, nil
 	default:
-		c.As, c.Note = kernel.FoundNoEffect, "the service has no ticket of that key, and no request is under way any more"
+		c.As, c.Note = kernel.FoundNoEffect, "the service has no ticket of that key, or refuses it, and no request is under way any more"
 	}
 	err = d.record(ctx, e, holdfast.Signal{As: c.As, Reason: c.Note, Result: result, Evidence: t.evidence})
 	return c, err
+}
+
+// ask asks by key, or by the order itself.
+func (d *Desk) ask(ctx context.Context, e *journal.Effect, o Order) (kernel.Presence, found, error) {
+	if e.Class == kernel.Reconcilable {
+		return d.client.byKey(ctx, o)
+	}
+	t, err := d.client.create(ctx, e.Tenant, e.User, o)
+	if err == nil {
+		return kernel.Present, t, nil
+	}
+	if t.evidence != "" { // it is the service that refuses
+		return kernel.Absent, t, nil
+	}
+	return kernel.PresenceUnknown, found{}, err
 }
 
 // record appends what the job found. That somebody else was faster is no error.

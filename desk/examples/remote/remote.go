@@ -44,7 +44,7 @@ type Desk struct {
 // Open returns a Desk. CONFIGURATION, and the errors of the journal.
 func Open(ctx context.Context, c Config) (*Desk, error) {
 	if c.Drafts == nil || c.Runs == "" {
-		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "a desk with a remote ticket system needs drafts and a file for its runs"}
+		return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "a desk with a remote ticket system needs drafts and a file for its runs", Hint: "set Config.Drafts and Config.Runs"}
 	}
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout

@@ -156,6 +156,43 @@ func TestVerificationJob(t *testing.T) {
 	}
 }
 
+// Row 106: a service that takes a key once, and cannot be asked by it, is sent the
+// order again, which is the only question that it answers.
+func TestVerificationByKeyAlone(t *testing.T) {
+	t.Parallel()
+	for fault, c := range map[service.FaultKind]struct {
+		as      kernel.Finding
+		state   remote.State
+		tickets int
+	}{
+		service.LoseResponse: {kernel.FoundUnknown, remote.Unknown, 1},
+		service.None:         {kernel.FoundLanded, remote.Submitted, 1},
+		service.Refuse:       {kernel.FoundNoEffect, remote.NotSent, 0},
+	} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, remote.PromiseKeys)
+			first := service.LoseResponse
+			if c.tickets == 0 {
+				first = service.LoseRequest
+			}
+			w.Fail(service.Fault{Kind: first})
+			var ahead atomic.Int64
+			d := w.open(t, func(c *remote.Config) {
+				c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+			})
+			w.want(t, w.submit(t, d), remote.Unknown, c.tickets, 3)
+			w.Fail(service.Fault{Kind: fault})
+			if fault == service.Refuse {
+				w.check(t, d, kernel.FoundUnknown) // a request may be under way
+				ahead.Store(int64(time.Hour))
+			}
+			posts := w.Posts() + 1
+			w.want(t, w.check(t, d, c.as), c.state, c.tickets, posts)
+		})
+	}
+}
+
 // check runs the job and compares what it found.
 func (w *world) check(t *testing.T, d *remote.Desk, as kernel.Finding) remote.Submission {
 	t.Helper()

@@ -2,7 +2,7 @@ package remote_test
 
 import (
 	"fmt"
-	"runtime"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -105,7 +105,15 @@ func TestConcurrentConfirmations(t *testing.T) {
 // nothing does not say that the first one will not arrive.
 func TestRefusedBehindALateRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, remote.PromiseLookup)
+	arrived := make(chan struct{}, 2)
+	w := newWorldBehind(t, remote.PromiseLookup, func(service http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			service.ServeHTTP(w, r)
+			if r.Method == http.MethodPost {
+				arrived <- struct{}{}
+			}
+		})
+	})
 	g := w.hold(service.Delay)
 	d := w.open(t, func(c *remote.Config) { c.Timeout = 3 * time.Second })
 	go func() {
@@ -115,8 +123,8 @@ func TestRefusedBehindALateRequest(t *testing.T) {
 	w.want(t, w.submit(t, d), remote.Unknown, 0, 2)
 	close(g.until)
 	w.Fail(service.Fault{})
-	for len(w.Tickets()) == 0 { // it arrives
-		runtime.Gosched()
+	for range 2 { // the refused one, and the late one
+		<-arrived
 	}
 	if _, err := d.Check(t.Context()); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/holdfast-run/holdfast/desk"
@@ -58,14 +57,12 @@ type content struct {
 type submitter struct {
 	client  *client
 	promise Promise
-	// late has the keys of which a request without an answer is out that the
-	// service did not know of when it was asked: it may still arrive.
-	late sync.Map
+	late    late
 }
 
 // newTool returns submit_ticket as the service's promise allows.
-func newTool(c *client, p Promise, timeout time.Duration) (tool.Tool, error) {
-	s := &submitter{client: c, promise: p}
+func newTool(c *client, p Promise, timeout, settle time.Duration) (tool.Tool, error) {
+	s := &submitter{client: c, promise: p, late: late{settle: settle, since: map[string]time.Time{}}}
 	spec := tool.Spec{
 		Name:        SubmitTicket,
 		Description: "Submits a ticket that a person has confirmed. The host calls it.",
@@ -81,7 +78,7 @@ func newTool(c *client, p Promise, timeout time.Duration) (tool.Tool, error) {
 		}
 		lookup, ok := t.(tool.Lookuper)
 		if !ok { // cannot happen: it is what makes it reconcilable
-			return nil, &kernel.Error{Code: kernel.CodeInternal, Message: "a reconcilable tool without a lookup"}
+			return nil, &kernel.Error{Code: kernel.CodeInternal, Message: "a reconcilable tool without a lookup", Hint: "report it: no service leads to this"}
 		}
 		return reconcilable{keyed{t}, lookup}, nil
 	case PromiseKeys:
@@ -133,7 +130,7 @@ func (s *submitter) submit(ctx context.Context, c tool.Call, o Order) (Receipt, 
 		made, err = s.ask(ctx, c, o, e)
 	}
 	if err == nil {
-		s.late.Delete(c.Key)
+		s.late.over(c.Key)
 	}
 	return Receipt{Ticket: o.Ticket, Remote: made.ID}, err
 }
@@ -150,13 +147,13 @@ func (s *submitter) ask(ctx context.Context, c tool.Call, o Order, failed *tool.
 		case there == kernel.Present:
 			return t, nil
 		}
-		s.late.Store(c.Key, nil)
+		s.late.add(c.Key, time.Now())
 		failed = &tool.Error{Message: failed.Message + "; it has no such ticket", Disposition: kernel.DidNotHappen, Transient: true, Err: failed}
 	}
 	if failed.Transient && c.Attempt < attempts {
 		return found{}, failed
 	}
-	if _, late := s.late.LoadAndDelete(c.Key); late {
+	if s.late.over(c.Key) {
 		return found{}, &tool.Error{Message: failed.Message + "; a request of which it does not know may still arrive", Err: failed}
 	}
 	return found{}, failed

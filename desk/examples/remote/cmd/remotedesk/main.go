@@ -95,7 +95,10 @@ func report(err error, errs io.Writer) int {
 	}
 	e, ok := errors.AsType[*kernel.Error](err)
 	if !ok {
-		e = &kernel.Error{Code: kernel.CodeInternal, Message: err.Error()}
+		e = &kernel.Error{Code: kernel.CodeInternal, Message: "something went wrong that this program has no name for", Hint: "the cause: " + err.Error()}
+		if errors.Is(err, context.Canceled) {
+			e = &kernel.Error{Code: kernel.CodeCancelled, Message: "the command was interrupted", Hint: "remotedesk status DRAFT says how far a submission is"}
+		}
 	}
 	_ = show(errs, map[string]any{"error": map[string]any{"code": e.Code, "message": e.Message, "hint": e.Hint}})
 	return exitFailure

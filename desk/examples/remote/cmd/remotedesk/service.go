@@ -103,7 +103,7 @@ func request(ctx context.Context, method, url string, body any, out io.Writer) e
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the service refuses: " + string(bytes.TrimSpace(answer))}
+		return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "the service refuses: " + string(bytes.TrimSpace(answer)), Hint: "remotedesk without a command lists what it takes"}
 	}
 	_, err = out.Write(answer)
 	return err
