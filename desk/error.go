@@ -19,7 +19,3 @@ func NotFound(kind string) error {
 		Hint: "check the id; somebody else's " + kind + " looks the same as none",
 	}
 }
-
-func invalid(message string) error {
-	return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: message}
-}

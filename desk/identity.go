@@ -22,7 +22,9 @@ type Identity struct {
 // INVALID_ARGUMENT: nothing is looked up for it.
 func (i Identity) Check() error {
 	if !kernel.IsName(i.Tenant) || !kernel.IsName(i.User) {
-		return invalid("an identity needs a tenant and a user")
+		return &kernel.Error{
+			Code: kernel.CodeInvalidArgument, Message: "an identity needs a tenant and a user", Hint: "take both from the login of who acts",
+		}
 	}
 	return nil
 }

@@ -53,7 +53,23 @@ func (e *TextError) Error() string {
 }
 
 func (e *TextError) refusal() error {
-	return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: e.Error(), Err: e}
+	return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: e.Error(), Hint: e.Hint(), Err: e}
+}
+
+// Hint says what to do about it, in English.
+func (e *TextError) Hint() string {
+	switch e.Fault {
+	case TextEmpty:
+		return "write something"
+	case TextTooLong:
+		return "say it in fewer words"
+	case TextInvalid:
+		return "write it as UTF-8"
+	case TextLines:
+		return "write it on one line"
+	case TextControls, TextUnseen:
+	}
+	return "leave them out"
 }
 
 // Text returns s without the white space around it, as the desk keeps it:

@@ -62,7 +62,7 @@ func ReadQuestions(name string, r io.Reader) (all []Question, err error) {
 	case err != nil:
 		return nil, badLine(name, number+1, err.Error())
 	case len(all) == 0:
-		return nil, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("there are no questions in %.200q", name)}
+		return nil, &kernel.Error{Code: kernel.CodeInvalidArgument, Message: fmt.Sprintf("there are no questions in %.200q", name), Hint: "write one JSON object a line: id, user, tenant, query, expect, forbid"}
 	}
 	return all, nil
 }

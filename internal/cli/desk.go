@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,8 +40,14 @@ func (a *app) deskCommand() *cobra.Command {
 }
 
 // runsOf is the journal beside a desk's file. A journal holds no tables of
-// others, so that it is a file of its own.
-func runsOf(db string) string { return db + ".runs.db" }
+// others, so that it is a file of its own; another name of the desk's file leads
+// to the same one.
+func runsOf(db string) string {
+	if file, err := filepath.EvalSymlinks(db); err == nil && db != "" {
+		db = file
+	}
+	return db + ".runs.db"
+}
 
 // desk carries do out on the open desk, for the person of the flags.
 func (a *app) desk(ctx context.Context, flags *deskFlags, do func(ctx context.Context, db *sqlite.DB, who desk.Identity) error) error {

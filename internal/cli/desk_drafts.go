@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -158,12 +159,15 @@ func (a *app) confirmAs(ctx context.Context, db *sqlite.DB, who desk.Identity, i
 	}{c.Ticket, c.Draft, c.Already})
 }
 
+// indented sets a text apart from what is said about it, line by line.
+func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
+
 // confirms shows a draft and reads the person's answer.
 func (a *app) confirms(ctx context.Context, flags *deskFlags, d *desk.Draft) (bool, error) {
 	ctx, stop := untilInterrupted(ctx, func() {}) // before anybody can have seen the question
 	defer stop()
 	_, err := fmt.Fprintf(a.stderr, "%s %s, %s %d\n%s: %s\n\n%s\n\n%s: %s\n%s ",
-		a.deskSay(flags, wordDraft), safeLine(d.ID), a.deskSay(flags, wordRevision), d.Revision, a.deskSay(flags, wordSubject), safeLine(d.Subject), safeLines(d.Body),
+		a.deskSay(flags, wordDraft), safeLine(d.ID), a.deskSay(flags, wordRevision), d.Revision, a.deskSay(flags, wordSubject), exactLines(d.Subject), indented(exactLines(d.Body)),
 		a.deskSay(flags, wordExpires), d.Expires.Local().Format(time.RFC3339), a.deskSay(flags, askConfirm))
 	if err != nil {
 		return false, &kernel.Error{Code: kernel.CodeInternal, Message: "the draft cannot be shown: standard error cannot be written to", Hint: "nothing was confirmed", Err: err}

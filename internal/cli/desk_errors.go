@@ -51,7 +51,7 @@ func (a *app) speak(flags *deskFlags, cmd *cobra.Command) {
 // cannot be read, keeps the exact English words behind the Chinese ones.
 func inChinese(e *kernel.Error, conflict told) told {
 	if text, ok := errors.AsType[*desk.TextError](e); ok {
-		return told{wrongText(text), ""}
+		return told{wrongText(text), wrongTextHint(text.Fault)}
 	}
 	if e.Code == kernel.CodeConflict && conflict != (told{}) {
 		return told{conflict.message, conflict.hint + inBrackets(commandsIn(e.Hint))}
@@ -122,6 +122,21 @@ func conflictSession() told {
 }
 
 // wrongText says what is wrong with a text.
+func wrongTextHint(f desk.TextFault) string {
+	switch f {
+	case desk.TextEmpty:
+		return "请写点内容"
+	case desk.TextTooLong:
+		return "请写得短一些"
+	case desk.TextInvalid:
+		return "请使用 UTF-8"
+	case desk.TextLines:
+		return "请写成一行"
+	case desk.TextControls, desk.TextUnseen:
+	}
+	return "请去掉这样的字符"
+}
+
 func wrongText(e *desk.TextError) string {
 	name, ok := map[string]string{
 		"the subject": "标题", "the body": "正文", "the session": "会话名", "the question": "问题", "the query": "查询词",

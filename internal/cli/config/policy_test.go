@@ -73,7 +73,7 @@ func TestReadBoundsOfAsks(t *testing.T) {
 	}
 }
 
-// Issue 4: a * in a tool's name is a glob over the whole name, those of servers
+// A * in a tool's name is a glob over the whole name, those of servers
 // included, which are not known when the file is read. What none of them can
 // fit is a slip still.
 func TestPatternsOverToolsOfServers(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"path/filepath"
 	"time"
 
 	"github.com/holdfast-run/holdfast/desk"
@@ -37,8 +38,12 @@ func (d *deskFlags) open(ctx context.Context, do func(*remote.Desk, desk.Identit
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	file, err := filepath.EvalSymlinks(d.db) // under whatever name, it has one journal
+	if err != nil {
+		return err
+	}
 	r, err := remote.Open(ctx, remote.Config{
-		Drafts: db, Runs: d.db + ".runs.db", Service: d.service, Promise: remote.Promise(d.promise), Settle: d.settle,
+		Drafts: db, Runs: file + ".runs.db", Service: d.service, Promise: remote.Promise(d.promise), Settle: d.settle,
 	})
 	if err != nil {
 		return err
