@@ -15,6 +15,8 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/holdfast-run/holdfast/desk/internal/pdf"
 )
 
 // readHTML reads the text that a browser would show, a line for each block. What
@@ -258,7 +260,7 @@ func (w *page) words(text string) {
 			w.broke = w.broke || r == '\n'
 			continue
 		}
-		if w.space && w.line.Len() > 0 && (!w.broke || !spaceless(w.last) || !spaceless(r)) {
+		if w.space && w.line.Len() > 0 && (!w.broke || !pdf.Spaceless(w.last) || !pdf.Spaceless(r)) {
 			w.line.WriteByte(' ')
 		}
 		w.line.WriteRune(r)
@@ -267,11 +269,6 @@ func (w *page) words(text string) {
 }
 
 const noBreakSpace = '\u00a0'
-
-// spaceless reports whether words are not parted by blanks where r stands.
-func spaceless(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || (r >= 0x3000 && r <= 0x303f) || (r >= 0xff00 && r <= 0xffef)
-}
 
 // end ends the line, unless there is nothing in it.
 func (w *page) end() {

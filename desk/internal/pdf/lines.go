@@ -69,7 +69,7 @@ func (l *lines) add(g glyphAt) {
 		l.all = append(l.all, current)
 	} else if gap := g.from - current.to; gap > current.size/5 && current.last != ' ' {
 		first, _ := utf8.DecodeRuneInString(g.text)
-		if gap > current.size || !spaceless(current.last) || !spaceless(first) {
+		if gap > current.size || !Spaceless(current.last) || !Spaceless(first) {
 			current.text.WriteByte(' ')
 		}
 	}
@@ -135,7 +135,7 @@ func between(before, next *line, text string, widest extent) string {
 		return "\n"
 	}
 	first, _ := utf8.DecodeRuneInString(text)
-	if spaceless(before.last) && spaceless(first) {
+	if Spaceless(before.last) && Spaceless(first) {
 		return ""
 	}
 	return " "
@@ -145,7 +145,7 @@ func between(before, next *line, text string, widest extent) string {
 // begins below it and no further right.
 func goesOn(before, next *line, widest extent) bool {
 	slack := 2 * before.size
-	if !spaceless(before.last) {
+	if !Spaceless(before.last) {
 		slack = max(slack, (widest.right-widest.left)/8)
 	}
 	below := before.across - next.across
@@ -174,7 +174,7 @@ func bulleted(text string) string {
 	return text
 }
 
-// spaceless reports whether words are not parted by blanks where r stands.
-func spaceless(r rune) bool {
+// Spaceless reports whether words are not parted by blanks where r stands.
+func Spaceless(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || (r >= 0x3000 && r <= 0x303f) || (r >= 0xff00 && r <= 0xffef)
 }
