@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-run/holdfast/desk/internal/ranking"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/tool"
 )
@@ -45,6 +46,9 @@ type PolicyFacts struct {
 	Version string `json:"version"`
 	Title   string `json:"title"`
 	Body    string `json:"body"`
+	// Truncated says that Body is the part of a long policy that has most to do
+	// with the query.
+	Truncated bool `json:"truncated,omitempty"`
 }
 
 // DraftFacts are what prepare_ticket_draft tells of a draft.
@@ -91,7 +95,8 @@ func Tools(s Services) (*tool.Set, error) {
 		}, t.listMyTickets)),
 		add(tool.Func(tool.Spec{
 			Name: SearchPolicies, Effect: kernel.Read,
-			Description: "Finds the policies that the person may see, at most five, best first. The query is a few words to look for, such as 差旅报销, or a short question; it is literal, and words that are missing do no harm. Cite what you use by its policy_id.",
+			Description: "Finds the policies that the person may see, at most five, best first. The query is a few words to look for, such as 差旅报销, or a short question; it is literal, and words that are missing do no harm. Cite what you use by its policy_id. Of a long policy you see the part that fits the query best (truncated): search with other words for other parts.",
+			Limits:      tool.Limits{MaxResult: maxFacts},
 			Schema:      schema(argument{"query", MaxQuery, "words to look for"}),
 		}, t.searchPolicies)),
 		add(tool.Func(tool.Spec{
@@ -165,8 +170,13 @@ type searchPolicies struct {
 func (t tools) searchPolicies(ctx context.Context, c tool.Call, in searchPolicies) (Found, error) {
 	policies, err := t.Policies.FindPolicies(ctx, caller(c), in.Query)
 	found := Found{Policies: make([]PolicyFacts, len(policies))}
+	words := ranking.QueryWords(in.Query)
 	for i, p := range policies {
-		found.Policies[i] = PolicyFacts{ID: p.ID, Version: p.Version, Title: p.Title, Body: p.Body}
+		facts := PolicyFacts{ID: p.ID, Version: p.Version, Title: p.Title, Body: p.Body}
+		if facts.Truncated = encoded(p.Body) > maxExcerpt; facts.Truncated {
+			facts.Body = excerpt(p.Body, words, maxExcerpt)
+		}
+		found.Policies[i] = facts
 	}
 	return found, err
 }
