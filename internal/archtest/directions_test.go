@@ -32,7 +32,7 @@ func layers() []layer {
 		{dir: "engine", may: below},
 		{dir: ".", may: append([]string{"engine", "engine/local", "journal/memory", "journal/sqlite"}, below...)},
 		{dir: "console", may: public},
-		{dir: "desk", may: append([]string{"desk/internal/unseen", "model/...", "tool/...", "journal/...", "verify/...", "engine/..."}, public...)},
+		{dir: "desk", may: append([]string{"desk/internal/ranking", "desk/internal/unseen", "model/...", "tool/...", "journal/...", "verify/...", "engine/..."}, public...)},
 		{dir: "desk/examples", may: append([]string{"desk", "desk/sqlite", "model/...", "tool/..."}, public...)},
 		{dir: "internal/cli", may: []string{"..."}},
 		{dir: "internal/cli/config", may: below},
