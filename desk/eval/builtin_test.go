@@ -3,6 +3,7 @@ package eval_test
 import (
 	"testing"
 
+	"github.com/holdfast-run/holdfast/desk"
 	"github.com/holdfast-run/holdfast/desk/eval"
 )
 
@@ -17,6 +18,9 @@ func TestBuiltinTasksCanBePassed(t *testing.T) {
 	for _, trial := range r.Trials {
 		for _, f := range trial.Failures {
 			t.Errorf("%s: %s (%s): %s", trial.Task, f.Class, f.Basis, f.Detail)
+		}
+		if asked := trial.Status == desk.NeedsClarification; asked != (trial.Kind == eval.MissingID && len(trial.Calls) == 0) {
+			t.Errorf("%s: %s after %d calls", trial.Task, trial.Status, len(trial.Calls))
 		}
 		if trial.Run == "" || trial.Stop == "" || trial.Turns == 0 {
 			t.Errorf("%s: %+v", trial.Task, trial)
