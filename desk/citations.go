@@ -14,7 +14,8 @@ import (
 // were found, it cites one of them. What looks like an id and stands only in a
 // text that was read, or in the question, may be repeated and not be rested on. An
 // answer after a call that failed, or that rests on no call at all, is not
-// verified.
+// verified, nor one that claims an upload, a submission or an approval in the usual
+// words (see [Claim.In]) which no ticket or draft of theirs bears out.
 type Citations struct{}
 
 var _ verify.Verifier = Citations{}
@@ -52,6 +53,16 @@ func (s *Seen) unsupported(answer, question string) string {
 		return "the answer rests on nothing that was looked up"
 	case len(s.Policies) > 0 && !slices.ContainsFunc(mentioned, func(m mention) bool { return slices.Contains(s.Policies, m.id) }):
 		return "policies were found, and the answer cites none of them"
+	}
+	return s.overstated(answer)
+}
+
+// overstated says what an answer claims that no row of theirs bears out, or nothing.
+func (s *Seen) overstated(answer string) string {
+	for _, c := range Claims() {
+		if said := c.In(answer); said != "" && !slices.ContainsFunc(s.backing, func(text string) bool { return c.In(text) != "" }) {
+			return fmt.Sprintf("the answer says %.200q, and no result does", said)
+		}
 	}
 	return ""
 }

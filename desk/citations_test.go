@@ -129,3 +129,29 @@ func TestAnswerFromTheCorpus(t *testing.T) {
 		}
 	}
 }
+
+// Rows 51 and 98: what no tool does and no row of theirs says is no answer, however
+// well it cites.
+func TestClaimsAreNotBorneOut(t *testing.T) {
+	ticket := result(t, desk.GetTicket, desk.TicketFacts{ID: "T1001", Subject: "差旅报销", Body: "发票已上传。"})
+	policy := found(t, desk.PolicyFacts{ID: "P1001", Title: "差旅报销制度", Body: "材料已提交的，可以复核。"})
+	sent := result(t, desk.PrepareTicketDraft, map[string]any{"draft_id": "D1", "submitted": true})
+	for _, tt := range []struct {
+		answer  string
+		results []verify.Result
+		want    bool
+	}{
+		{"按 P1001，材料补齐后可以申请复核。", []verify.Result{ticket, policy}, true},
+		{"按 P1001，已为您提交，工单号已生成。", []verify.Result{ticket, policy}, false}, // a policy's words are no fact
+		{"P1001 applies. Your claim is approved.", []verify.Result{ticket, policy}, false},
+		{"P1001 applies. I have not submitted anything.", []verify.Result{ticket, policy}, true},
+		{"按 P1001，发票已上传，还缺审批单。", []verify.Result{ticket, policy}, true},
+		{"按 P1001，附件已上传。", []verify.Result{policy}, false},
+		{"按 P1001，这份草稿已经提交。", []verify.Result{policy, sent}, true},
+	} {
+		v, err := desk.Citations{}.Verify(t.Context(), verify.Facts{Answer: tt.answer, AnswerEvidence: "r/9", Results: tt.results})
+		if err != nil || v.Verified != tt.want {
+			t.Errorf("%q: %+v, %v", tt.answer, v, err)
+		}
+	}
+}

@@ -17,6 +17,7 @@ type Seen struct {
 	Evidence                  []string // of the results that they stand in
 	Failed                    []string // tools with a call that failed and was not made good
 	texts                     []string // that were read
+	backing                   []string // what their own tickets and drafts say was done
 }
 
 // SeenBy reads the facts of a run.
@@ -49,6 +50,9 @@ func (s *Seen) add(r *verify.Result) bool {
 	var facts struct { // of any of the tools: their names do not overlap
 		Ticket   string        `json:"ticket_id"`
 		Draft    string        `json:"draft_id"`
+		Sent     bool          `json:"submitted"`
+		Subject  string        `json:"subject"`
+		Body     string        `json:"body"`
 		Tickets  []TicketFacts `json:"tickets"`
 		Policies []PolicyFacts `json:"policies"`
 	}
@@ -58,9 +62,11 @@ func (s *Seen) add(r *verify.Result) bool {
 	switch r.Tool {
 	case GetTicket:
 		s.Tickets = append(s.Tickets, shown(r, facts.Ticket)...)
+		s.backing = append(s.backing, facts.Subject, facts.Body)
 	case ListMyTickets:
 		for _, t := range facts.Tickets {
 			s.Tickets = append(s.Tickets, shown(r, t.ID)...)
+			s.backing = append(s.backing, t.Subject, t.Body)
 		}
 	case SearchPolicies:
 		for _, p := range facts.Policies {
@@ -68,6 +74,9 @@ func (s *Seen) add(r *verify.Result) bool {
 		}
 	case PrepareTicketDraft: // its texts are what the model wrote itself
 		s.Drafts = append(s.Drafts, shown(r, facts.Draft)...)
+		if facts.Sent {
+			s.backing = append(s.backing, "已经提交。It has been submitted.")
+		}
 		return true
 	default:
 		return false

@@ -106,17 +106,22 @@ func textsIn(arguments string) (found []string) {
 // says, or a draft that was submitted, may be told. A draft speaks for the person,
 // who did submit the ticket that it is about: there that is no claim.
 func (f *facts) judgeClaims() {
-	backing := f.backing()
-	for _, c := range claims() {
+	backing, classes := f.backing(), claimed()
+	for _, claim := range desk.Claims() {
 		for i, text := range f.written() {
-			if i > 0 && c.class == ClaimedSubmission {
+			if i > 0 && claim == desk.ClaimSubmission {
 				break
 			}
-			if said := c.claimed(text); said != "" && c.claimed(backing) == "" {
-				f.wrongf(c.class, ByText, "%q, and no result says so", said)
+			if said := claim.In(text); said != "" && claim.In(backing) == "" {
+				f.wrongf(classes[claim], ByText, "%q, and no result says so", said)
 			}
 		}
 	}
+}
+
+// claimed are the classes of claims.
+func claimed() map[desk.Claim]Class {
+	return map[desk.Claim]Class{desk.ClaimUpload: ClaimedUpload, desk.ClaimSubmission: ClaimedSubmission, desk.ClaimApproval: ClaimedApproval}
 }
 
 // backing is what results say of the person's own tickets and drafts.

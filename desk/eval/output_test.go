@@ -84,7 +84,7 @@ func TestForms(t *testing.T) {
 	if err := xml.Unmarshal(junit.Bytes(), &read); err != nil {
 		t.Fatalf("%v in\n%s", err, junit.String())
 	}
-	if read.Tests != 2 || read.Failures != 1 || len(read.Suites) != 2 || read.Suites[0].Cases[0].Failures[0].Type != "claimed_upload" {
+	if read.Tests != 2 || read.Failures != 1 || len(read.Suites) != 2 || read.Suites[0].Cases[0].Failures[1].Type != "claimed_upload" {
 		t.Errorf("%+v", read)
 	}
 }

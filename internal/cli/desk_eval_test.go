@@ -39,7 +39,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 		}
 		return stub.Step{Reply: &stub.Reply{Text: "late"}, Stall: stub.Never()}
 	})
-	lines := []string{`{"id":"first","kind":"missing_id","user":"alice","question":"the first one","expect":{"status":["unsupported"]}}`}
+	lines := []string{`{"id":"first","kind":"missing_id","user":"alice","question":"the first one","expect":{"status":["needs_clarification"]}}`}
 	for i := range tasks - 1 {
 		lines = append(lines, fmt.Sprintf(`{"id":"%d","kind":"missing_id","user":"alice","question":"one more","expect":{}}`, i))
 	}
@@ -80,7 +80,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 
 // At a terminal the results are a table.
 func TestEvaluationAtATerminal(t *testing.T) {
-	dir := project(t, map[string]string{"tasks.jsonl": `{"id":"a","kind":"missing_id","user":"alice","question":"why?","steps":[{"text":"Which ticket?"}],"expect":{"status":["unsupported"]}}`})
+	dir := project(t, map[string]string{"tasks.jsonl": `{"id":"a","kind":"missing_id","user":"alice","question":"why?","steps":[{"text":"Which ticket?"}],"expect":{"status":["needs_clarification"]}}`})
 	cmd := process(t, dir, "desk", "eval", "--tasks", "tasks.jsonl")
 	screen, err := pty.Start(cmd)
 	if err != nil {
