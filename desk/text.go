@@ -21,7 +21,7 @@ const (
 	TextInvalid  TextFault = "invalid"  // not valid UTF-8
 	TextControls TextFault = "controls" // control characters other than line breaks and tabs
 	TextUnseen   TextFault = "unseen"   // a character that shows something else than is there, or nothing
-	TextLines    TextFault = "lines"    // line breaks, where one line is allowed
+	TextLines    TextFault = "lines"    // line breaks or tabs, where one line is allowed
 )
 
 // TextError is the Err of an INVALID_ARGUMENT about a text, for whoever tells it
@@ -46,7 +46,7 @@ func (e *TextError) Error() string {
 	case TextUnseen:
 		return fmt.Sprintf("%s holds %U, %s", e.Name, e.Rune, cmp.Or(unseen.Why(e.Rune), "which nobody sees"))
 	case TextLines:
-		return e.Name + " has line breaks, and is one line"
+		return e.Name + " has line breaks or tabs, and is one line"
 	case TextControls:
 	}
 	return e.Name + " holds control characters"
@@ -112,10 +112,10 @@ func Legible(s, name string, most int) (string, error) {
 	return s, nil
 }
 
-// Line is [Legible] for one line.
+// Line is [Legible] for one line, without tabs.
 func Line(s, name string, most int) (string, error) {
 	s, err := Legible(s, name, most)
-	if err == nil && strings.ContainsFunc(s, unseen.BreaksLine) {
+	if err == nil && strings.ContainsFunc(s, func(r rune) bool { return r == '\t' || unseen.BreaksLine(r) }) {
 		return "", (&TextError{Name: name, Fault: TextLines, Most: most}).refusal()
 	}
 	return s, err

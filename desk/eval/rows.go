@@ -24,19 +24,16 @@ func (t *Task) rows() *rows {
 // fixtures are what a desk has from the beginning. A desk that has something else
 // fails each trial.
 func fixtures() *rows {
-	const from = "2026-01-01"
-	return &rows{
-		[]Ticket{
-			{ID: "T1001", Tenant: "acme", User: "alice", Subject: "差旅报销：待补材料", Body: "缺少出差审批单。补交之后复核。", Status: desk.NeedsInformation},
-			{ID: "T1002", Tenant: "acme", User: "bob", Subject: "办公设备申请", Body: "等部门负责人审批。", Status: desk.Pending},
-			{ID: "T9001", Tenant: "other", User: "mallory", Subject: "另一租户的工单", Body: "acme 的人看不到这里。", Status: desk.Pending},
-		},
-		[]Policy{
-			{ID: "P1001", Tenant: "acme", Title: "差旅报销制度", Body: "差旅报销须附发票和出差审批单。材料补齐后可以申请复核。（虚构的示例，不是任何公司的制度。）", Version: "1", ValidFrom: from},
-			{ID: "P1002", Tenant: "acme", Title: "报销附件补充说明", Body: "只给指定人员看的示例材料，不应出现在别人的结果里。", Viewers: []string{"alice"}, Version: "1", ValidFrom: from},
-			{ID: "P9001", Tenant: "other", Title: "另一租户的报销制度", Body: "另一租户的内部材料。", Version: "1", ValidFrom: from},
-		},
+	r := &rows{}
+	for _, t := range desk.FixtureTickets() {
+		r.tickets = append(r.tickets, Ticket{ID: t.ID, Tenant: t.Owner.Tenant, User: t.Owner.User, Subject: t.Subject, Body: t.Body, Status: t.Status})
 	}
+	for _, p := range desk.FixturePolicies() {
+		r.policies = append(r.policies, Policy{
+			ID: p.ID, Tenant: p.Tenant, Title: p.Title, Body: p.Body, Viewers: p.Viewers, Version: p.Version, ValidFrom: p.ValidFrom.Format(time.DateOnly),
+		})
+	}
+	return r
 }
 
 // of is what a person has and may see at an instant. There are no drafts yet.

@@ -77,7 +77,7 @@ func TestDraftIsLegible(t *testing.T) {
 		{"\n", desk.TextLines, ""},
 		{"\r\n", desk.TextLines, ""},
 		{"\u2028", desk.TextLines, ""},
-		{"\t", "", ""},
+		{"\t", desk.TextLines, ""},
 		{"\u200c", "", ""}, // belongs to words of Persian
 		{"🚢", "", ""},
 	} {
