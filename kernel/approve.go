@@ -26,7 +26,7 @@ func (m *machine) putQuestion(c *CallState) {
 }
 
 func (m *machine) onApprovalDecided(e ApprovalDecided) error {
-	i, err := m.findNamed(StageAsking, e, e.Cmd, e.Call)
+	i, err := m.findNamed(StageAsking, e.Kind(), e.Cmd, e.Call)
 	if err != nil {
 		return err
 	}

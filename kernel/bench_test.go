@@ -92,6 +92,42 @@ func BenchmarkGrowth(b *testing.B) {
 	b.ReportMetric(float64(late)/float64(early), "late/early")
 }
 
+// BenchmarkShortRun takes the eight events of a run of two turns with one call:
+// the whole of what the kernel does for it.
+func BenchmarkShortRun(b *testing.B) {
+	events := []Event{RunStarted{At: scenarioStart, Spec: Spec{MaxTokens: 4096, Limits: DefaultLimits(), Retry: DefaultRetry()}}}
+	events = append(events, benchTurn(1, 2)...)
+	at := events[len(events)-1].When()
+	events = append(events, ContextPrepared{At: at, Cmd: 6, InputTokens: 1200, Messages: 3}, ModelReplied{At: at, Cmd: 7, Turn: 2, Reply: ReplyFacts{
+		Stop: StopEnd, Blocks: []BlockFact{{Kind: BlockText, Size: 40}}, Usage: &Usage{Input: 1200, Output: 50}, Size: 600,
+	}})
+	b.Run("step", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var s State
+			var err error
+			for _, e := range events {
+				if s, _, err = Step(s, e); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if s.Outcome == nil {
+				b.Fatal("the run goes on")
+			}
+		}
+	})
+	b.Run("encode", func(b *testing.B) {
+		b.ReportAllocs()
+		var text []byte
+		for b.Loop() {
+			text = text[:0]
+			for _, e := range events {
+				text, _ = AppendEvent(text, e)
+			}
+		}
+	})
+}
+
 // BenchmarkState encodes and decodes the state of a run of 1,000 turns, as a
 // distributed engine does between two steps.
 func BenchmarkState(b *testing.B) {

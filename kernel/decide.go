@@ -42,27 +42,27 @@ func (m *machine) commitReply() {
 }
 
 // find returns the call that cmd is out for, at that stage.
-func (m *machine) find(stage Stage, e Event, cmd Seq) (int, error) {
+func (m *machine) find(stage Stage, kind EventKind, cmd Seq) (int, error) {
 	for i := m.Cursor; i < len(m.Batch) && cmd != 0; i++ {
 		if c := &m.Batch[i]; c.Stage == stage && c.Cmd == cmd {
 			return i, nil
 		}
 	}
-	return 0, m.stale(e, cmd)
+	return 0, m.stale(kind, cmd)
 }
 
 // findNamed is find for a report that also names the call. The wrong name is
 // no duplicate, which a driver drops in silence: the call would wait for ever.
-func (m *machine) findNamed(stage Stage, e Event, cmd Seq, id string) (int, error) {
-	i, err := m.find(stage, e, cmd)
+func (m *machine) findNamed(stage Stage, kind EventKind, cmd Seq, id string) (int, error) {
+	i, err := m.find(stage, kind, cmd)
 	if err == nil && m.Batch[i].Call.ID != id {
-		err = invalid(fmt.Sprintf("%s: command %d is not for call %s", e.Kind(), cmd, show(id, 80)))
+		err = invalid(fmt.Sprintf("%s: command %d is not for call %s", kind, cmd, show(id, 80)))
 	}
 	return i, err
 }
 
 func (m *machine) onCallDecided(e CallDecided) error {
-	i, err := m.findNamed(StageDeciding, e, e.Cmd, e.Call)
+	i, err := m.findNamed(StageDeciding, e.Kind(), e.Cmd, e.Call)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (m *machine) commitAnswer(c *CallState) {
 }
 
 func (m *machine) onCallReturned(e CallReturned) error {
-	i, err := m.findNamed(StageRunning, e, e.Cmd, e.Call)
+	i, err := m.findNamed(StageRunning, e.Kind(), e.Cmd, e.Call)
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,11 @@ func (m *machine) onCallReturned(e CallReturned) error {
 	if m.Phase == PhaseActing && e.Result.Disposition == InDoubt && e.Result.Status != StatusFatal && m.await(c) {
 		return nil
 	}
-	m.commitResult(c, &e.Result, pick(doubtful, c.soFar()+named(c.Ledger)+"; the latest attempt changed nothing.", ""))
+	words := ""
+	if doubtful {
+		words = c.soFar() + named(c.Ledger) + "; the latest attempt changed nothing."
+	}
+	m.commitResult(c, &e.Result, words)
 	switch {
 	case m.Phase == PhaseDraining:
 		m.drain()

@@ -43,7 +43,7 @@ func (m *machine) run(c *CallState) {
 // onCallStarted refuses a start after the deadline, so that the tool does not
 // run: the deadline's own timer is about to end the run.
 func (m *machine) onCallStarted(e CallStarted) error {
-	i, err := m.findNamed(StageStarting, e, e.Cmd, e.Call)
+	i, err := m.findNamed(StageStarting, e.Kind(), e.Cmd, e.Call)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (m *machine) onCallStarted(e CallStarted) error {
 		return err
 	}
 	if m.Now >= m.Deadline {
-		return m.stale(e, e.Cmd)
+		return m.stale(e.Kind(), e.Cmd)
 	}
 	c := m.call(i)
 	c.Stage = StageRunning
@@ -62,7 +62,7 @@ func (m *machine) onCallStarted(e CallStarted) error {
 
 // onClaimRefused answers a call that the ledger does not let begin.
 func (m *machine) onClaimRefused(e ClaimRefused) error {
-	i, err := m.findNamed(StageStarting, e, e.Cmd, e.Call)
+	i, err := m.findNamed(StageStarting, e.Kind(), e.Cmd, e.Call)
 	if err != nil {
 		return err
 	}
@@ -128,9 +128,15 @@ func named(effect string) string {
 
 // settle gives the ledger what became of a call's claim.
 func (m *machine) settle(c *CallState, d Disposition, r *ResultFacts) {
-	if c.Ledger != "" {
-		m.emit(Settle{Effect: c.Ledger, Call: c.Call.ID, Disposition: d, Result: r})
+	if c.Ledger == "" {
+		return
 	}
+	s := Settle{Effect: c.Ledger, Call: c.Call.ID, Disposition: d}
+	if r != nil {
+		facts := *r // the event's own stay where they are
+		s.Result = &facts
+	}
+	m.emit(s)
 }
 
 // retryTool waits to try a call again, where attempts are left and a repeat

@@ -19,7 +19,7 @@ func (m *machine) putObservation() {
 
 func (m *machine) onObserved(e Observed) error {
 	if m.Observing == 0 || e.Cmd != m.Observing {
-		return m.stale(e, e.Cmd)
+		return m.stale(e.Kind(), e.Cmd)
 	}
 	if id := m.Batch[m.Cursor-1].Call.ID; e.Call != id {
 		return invalid(fmt.Sprintf("%s: command %d is not for call %s", e.Kind(), e.Cmd, show(e.Call, 80)))

@@ -49,7 +49,7 @@ func (m *machine) onPreparation(e Event) error {
 
 func (m *machine) onContextPrepared(e ContextPrepared) error {
 	if m.Phase != PhasePreparing || e.Cmd != m.Awaiting {
-		return m.stale(e, e.Cmd)
+		return m.stale(e.Kind(), e.Cmd)
 	}
 	if e.InputTokens < 0 || e.InputTokens > maxUsage {
 		return invalid(fmt.Sprintf("a request of %d tokens", e.InputTokens))
@@ -105,7 +105,7 @@ func (c *Compaction) validate(tries int) error {
 
 func (m *machine) onContextFailed(e ContextFailed) error {
 	if m.Phase != PhasePreparing || e.Cmd != m.Awaiting {
-		return m.stale(e, e.Cmd)
+		return m.stale(e.Kind(), e.Cmd)
 	}
 	m.Awaiting = 0
 	stop := StopContext

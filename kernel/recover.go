@@ -86,7 +86,7 @@ func (m *machine) onModelReplied(e ModelReplied) error {
 		if m.Budget.late(e.Cmd, e.Reply.Usage) {
 			return nil // a late reply runs nothing, but what it used counts
 		}
-		return m.stale(e, e.Cmd)
+		return m.stale(e.Kind(), e.Cmd)
 	}
 	m.settleRequest(e.Reply.Usage, nil)
 	switch {
@@ -147,7 +147,7 @@ func (m *machine) expand() {
 
 func (m *machine) onModelFailed(e ModelFailed) error {
 	if !m.awaitsReport(e.Cmd) {
-		return m.stale(e, e.Cmd)
+		return m.stale(e.Kind(), e.Cmd)
 	}
 	m.failed(&e.Failure)
 	return nil

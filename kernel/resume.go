@@ -106,7 +106,7 @@ func (m *machine) reconcile(c *CallState) {
 }
 
 func (m *machine) onReconciled(e Reconciled) error {
-	i, err := m.findNamed(StageReconciling, e, e.Cmd, e.Call)
+	i, err := m.findNamed(StageReconciling, e.Kind(), e.Cmd, e.Call)
 	if err != nil {
 		return err
 	}

@@ -9,19 +9,20 @@ import (
 // it promises. Its errors are *Error with code RUN_STOPPED, DUPLICATE_REPORT,
 // UNEXPECTED_EVENT, INVALID_EVENT or CONFIGURATION (a bad Spec); the state it
 // then returns is s itself.
-func Step(s State, e Event) (State, []Command, error) {
-	m := machine{State: s}
+func Step(s State, e Event) (next State, commands []Command, err error) {
+	next = s
+	m := machine{State: &next, out: &commands}
 	if err := m.step(e); err != nil {
 		return s, nil, err
 	}
-	return m.State, m.out, nil
+	return next, commands, nil
 }
 
 // machine is a step in progress: the state that is becoming, and the commands
 // it causes.
 type machine struct {
-	State
-	out      []Command
+	*State
+	out      *[]Command
 	ownBatch bool // Batch was copied in this step
 }
 
@@ -33,7 +34,7 @@ func (m *machine) step(e Event) error {
 		return &Error{Code: CodeRunStopped, Message: "the run has stopped; nothing follows"}
 	}
 	if _, starts := e.(RunStarted); starts != (m.Phase == PhaseNew) {
-		return unexpected(e, m.Phase)
+		return unexpected(e.Kind(), m.Phase)
 	}
 	m.Now = max(m.Now, e.When())
 	m.skipPause()
@@ -120,7 +121,7 @@ func (m *machine) onTimerFired(e TimerFired) error {
 		m.advance()
 		return nil
 	}
-	i, err := m.find(StageRetrying, e, e.Cmd)
+	i, err := m.find(StageRetrying, e.Kind(), e.Cmd)
 	if err != nil {
 		return err
 	}
@@ -138,10 +139,10 @@ func (m *machine) number() Seq {
 }
 
 func (m *machine) emit(c Command) {
-	if m.out == nil {
-		m.out = make([]Command, 0, 4) // most steps need no more
+	if *m.out == nil {
+		*m.out = make([]Command, 0, 4) // most steps need no more
 	}
-	m.out = append(m.out, c)
+	*m.out = append(*m.out, c)
 }
 
 // call returns a call of the batch for writing.
@@ -154,18 +155,18 @@ func (m *machine) call(i int) *CallState {
 }
 
 // stale refuses a report that nothing waits for.
-func (m *machine) stale(e Event, cmd Seq) error {
+func (m *machine) stale(kind EventKind, cmd Seq) error {
 	if cmd >= 1 && cmd <= m.LastCmd {
-		return &Error{Code: CodeDuplicateReport, Message: fmt.Sprintf("%s: command %d was already reported, or is no longer wanted", e.Kind(), cmd)}
+		return &Error{Code: CodeDuplicateReport, Message: fmt.Sprintf("%s: command %d was already reported, or is no longer wanted", kind, cmd)}
 	}
-	return unexpected(e, m.Phase)
+	return unexpected(kind, m.Phase)
 }
 
-func unexpected(e Event, p Phase) error {
+func unexpected(kind EventKind, p Phase) error {
 	if p == PhaseNew {
 		p = "new"
 	}
-	return &Error{Code: CodeUnexpectedEvent, Message: fmt.Sprintf("%s is not allowed in phase %s", e.Kind(), p)}
+	return &Error{Code: CodeUnexpectedEvent, Message: fmt.Sprintf("%s is not allowed in phase %s", kind, p)}
 }
 
 // validText refuses texts that decide something and are no UTF-8: the codec

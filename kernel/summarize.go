@@ -7,7 +7,7 @@ const maxSummaries = 2
 
 func (m *machine) onContextOver(e ContextOver) error {
 	if m.Phase != PhasePreparing || e.Cmd != m.Awaiting {
-		return m.stale(e, e.Cmd)
+		return m.stale(e.Kind(), e.Cmd)
 	}
 	switch {
 	case m.Spec.SummaryTokens == 0:
@@ -46,7 +46,7 @@ func (m *machine) onSummarized(e Summarized) error {
 		if e.Failure == nil && m.Budget.late(e.Cmd, e.Usage) {
 			return nil // a late summary is none, but what it used counts
 		}
-		return m.stale(e, e.Cmd)
+		return m.stale(e.Kind(), e.Cmd)
 	}
 	m.summarized(&e)
 	return nil

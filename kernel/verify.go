@@ -32,7 +32,7 @@ func (m *machine) verify(final bool) {
 
 func (m *machine) onVerified(e Verified) error {
 	if m.Phase != PhaseVerifying || e.Cmd != m.Awaiting {
-		return m.stale(e, e.Cmd)
+		return m.stale(e.Kind(), e.Cmd)
 	}
 	switch e.Verdict {
 	case VerdictTrue, VerdictNot, Unchecked:
