@@ -130,11 +130,11 @@ func admitCalls(calls []Call, turn int, profile Profile, ids index[struct{}]) ru
 	batch := make([]CallState, len(calls))
 	cut := 0 // which call's arguments end early, from 1; 0: none
 	for i, c := range calls {
-		id, fault := admitID(c.ID, turn, i, profile, ids)
+		id, key, fault := admitID(c.ID, turn, i, profile, ids)
 		if fault != "" {
 			return ruling{detail: fault}
 		}
-		ids = ids.put(digest128(id), struct{}{})
+		ids = ids.put(key, struct{}{})
 		var early bool
 		if batch[i], early = admitCall(Call{ID: id, Name: c.Name, Arguments: c.Arguments}); early {
 			cut = i + 1
@@ -150,9 +150,11 @@ func admitCalls(calls []Call, turn int, profile Profile, ids index[struct{}]) ru
 	return ruling{kind: rulingCalls, batch: batch, ids: ids}
 }
 
-// admitID returns the id under which the run knows a call: the provider's own,
-// or a minted one where a tolerant profile forgives what is wrong with it.
-func admitID(id string, turn, i int, profile Profile, ids index[struct{}]) (admitted, fault string) {
+// admitID returns the id under which the run knows a call, and the id's key: the
+// provider's own, or a minted one where a tolerant profile forgives what is
+// wrong with it.
+func admitID(id string, turn, i int, profile Profile, ids index[struct{}]) (admitted string, key key128, fault string) {
+	key = digest128(id)
 	switch {
 	case strings.TrimSpace(id) == "":
 		fault = "a tool call without an id"
@@ -160,15 +162,16 @@ func admitID(id string, turn, i int, profile Profile, ids index[struct{}]) (admi
 		fault = fmt.Sprintf("a tool call id of more than %d characters", maxIDChars)
 	case !printable(id):
 		fault = "a tool call id with unprintable characters"
-	case ids.has(digest128(id)):
+	case ids.has(key):
 		fault = fmt.Sprintf("tool call id %.40q was used before in this run", id)
 	}
 	if fault == "" || profile != Tolerant {
-		return id, fault
+		return id, key, fault
 	}
 	for n := i + 1; ; n++ {
-		if id = fmt.Sprintf("call_%d_%d", turn, n); !ids.has(digest128(id)) {
-			return id, ""
+		id = fmt.Sprintf("call_%d_%d", turn, n)
+		if key = digest128(id); !ids.has(key) {
+			return id, key, ""
 		}
 	}
 }
@@ -177,12 +180,8 @@ func admitID(id string, turn, i int, profile Profile, ids index[struct{}]) (admi
 // history its arguments are always one JSON object. It reports whether they
 // end too early.
 func admitCall(c Call) (s CallState, early bool) {
-	canonical, err := canonicalArguments(c.Arguments)
-	action := canonical
-	if err != nil {
-		action = c.Arguments
-	}
-	s = CallState{Call: c, Stage: StageDeciding, Action: digest128(c.Name, action)}
+	action, err := canonicalDigest(c.Name, c.Arguments)
+	s = CallState{Call: c, Stage: StageDeciding, Action: key128(action[:16])}
 	switch {
 	case err != nil:
 		s.Call.Arguments, s.Code = "{}", CodeInvalidArgument

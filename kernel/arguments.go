@@ -25,24 +25,24 @@ func (e *argumentError) Error() string { return fmt.Sprintf("%s at byte %d", e.w
 // its canonical form: names sorted by bytes, no insignificant white space,
 // strings with the shortest escapes, numbers digit for digit. Blank text is the
 // empty object, since providers send it for a call without arguments.
-func canonicalArguments(text string) (string, error) {
+func canonicalArguments(text string) ([]byte, error) {
 	p := argumentParser{text: text}
 	p.space()
 	if p.at == len(text) {
-		return "{}", nil
+		return []byte("{}"), nil
 	}
 	if text[p.at] != '{' {
-		return "", p.fail("not a JSON object")
+		return nil, p.fail("not a JSON object")
 	}
-	out, err := p.value(make([]byte, 0, len(text)), 0)
+	out, err := p.value(make([]byte, 0, 2*len(text)), 0) // see joinMembers
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	p.space()
 	if p.at != len(text) {
-		return "", p.fail("something follows the JSON object")
+		return nil, p.fail("something follows the JSON object")
 	}
-	return string(out), nil
+	return out, nil
 }
 
 // CheckArguments reports what keeps text from being the arguments of a call:
@@ -53,7 +53,7 @@ func canonicalArguments(text string) (string, error) {
 // quotes no value.
 func CheckArguments(text string) error {
 	form, err := canonicalArguments(text)
-	if err == nil && form == "{}" && !strings.Contains(text, "{") {
+	if err == nil && string(form) == "{}" && !strings.Contains(text, "{") {
 		return &argumentError{what: "the text is blank", truncated: true}
 	}
 	return err
@@ -168,19 +168,21 @@ func (n *names) has(name string, among []member) bool {
 	return (*n)[name]
 }
 
-// joinMembers replaces the values that lie at out[base:] by the object.
+// joinMembers replaces the values that lie at out[base:] by the object, which it
+// writes behind them first.
 func joinMembers(out []byte, base int, members []member) []byte {
 	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
-	values := string(out[base:])
-	out = append(out[:base], '{')
+	object := len(out)
+	out = append(out, '{')
 	for i, m := range members {
 		if i > 0 {
 			out = append(out, ',')
 		}
 		out = append(appendString(out, m.name), ':')
-		out = append(out, values[m.start-base:m.end-base]...)
+		out = append(out, out[m.start:m.end]...)
 	}
-	return append(out, '}')
+	out = append(out, '}')
+	return append(out[:base], out[object:]...)
 }
 
 func (p *argumentParser) array(out []byte, depth int) ([]byte, error) {

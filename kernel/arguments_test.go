@@ -35,7 +35,7 @@ func TestCanonicalArguments(t *testing.T) {
 		{deep(maxArgumentDepth), deep(maxArgumentDepth)},
 	} {
 		got, err := canonicalArguments(c.text)
-		if err != nil || got != c.want {
+		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, %v; want %s", c.text, got, err, c.want)
 		}
 	}
@@ -94,11 +94,11 @@ func checkArguments(t failer, text string) {
 	if !valid {
 		t.Fatalf("%q is taken as %q, but is no object", text, got)
 	}
-	again, ok := decodeObject(got)
+	again, ok := decodeObject(string(got))
 	if !ok || !reflect.DeepEqual(again, oracle) {
 		t.Fatalf("%q became %q, which says something else", text, got)
 	}
-	if twice, err := canonicalArguments(got); err != nil || twice != got {
+	if twice, err := canonicalArguments(string(got)); err != nil || !bytes.Equal(twice, got) {
 		t.Fatalf("%q is not canonical: %q, %v", got, twice, err)
 	}
 }
@@ -192,7 +192,7 @@ func TestCanonicalFormIgnoresSpelling(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", b.String(), err)
 			}
-			forms = append(forms, form)
+			forms = append(forms, string(form))
 		}
 		if forms[0] != forms[1] {
 			t.Fatalf("two forms: %s and %s", forms[0], forms[1])

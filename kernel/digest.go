@@ -19,17 +19,28 @@ func digestParts(parts ...string) [sha256.Size]byte {
 	var stack [256]byte
 	buf := stack[:0]
 	for _, p := range parts {
-		n := len(p)
-		buf = append(buf, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
-		buf = append(buf, p...)
+		buf = appendPart(buf, p)
 	}
 	return sha256.Sum256(buf)
+}
+
+// appendPart appends a part of a digest: its length, and itself.
+func appendPart[T string | []byte](b []byte, part T) []byte {
+	n := len(part)
+	b = append(b, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+	return append(b, part...)
+}
+
+// actionDigest is the digest of a tool's name and of arguments in some form.
+func actionDigest[T string | []byte](tool string, arguments T) [sha256.Size]byte {
+	var stack [256]byte
+	return sha256.Sum256(appendPart(appendPart(stack[:0], tool), arguments))
 }
 
 // CallDigest is what an approval is bound to: the SHA-256, in hex, of the
 // tool's name and the exact argument bytes.
 func CallDigest(c Call) string {
-	sum := digestParts(c.Name, c.Arguments)
+	sum := actionDigest(c.Name, c.Arguments)
 	return hex.EncodeToString(sum[:])
 }
 
@@ -39,12 +50,18 @@ func CallDigest(c Call) string {
 // numbers count digit for digit. MeaningDigest is of more that may differ. Blank arguments are the empty object, as for
 // admission; a text that is not one JSON object stands for itself.
 func RequestDigest(tool, arguments string) string {
+	sum, _ := canonicalDigest(tool, arguments)
+	return hex.EncodeToString(sum[:])
+}
+
+// canonicalDigest is the digest of a tool's name and of the canonical arguments,
+// or of the text as it is where it is not one JSON object, which the error says.
+func canonicalDigest(tool, arguments string) ([sha256.Size]byte, error) {
 	canonical, err := canonicalArguments(arguments)
 	if err != nil {
-		canonical = arguments
+		return actionDigest(tool, arguments), err
 	}
-	sum := digestParts(tool, canonical)
-	return hex.EncodeToString(sum[:])
+	return actionDigest(tool, canonical), nil
 }
 
 // MarshalText writes the key in hex.

@@ -8,10 +8,17 @@ import (
 
 // index is a persistent map: put returns a new one and leaves the old as it
 // was, so that states can share it. It is a log-structured list of sorted
-// levels, each longer than the next; the newest entry of a key counts. A get
-// costs O(log² n), a put O(log n) amortised. The zero value is empty.
+// levels, each shorter than the next older one; the newest entry of a key counts.
+// A get costs O(log² n), a put O(log n) amortised. The zero value is empty.
 type index[V any] struct {
-	levels [][]indexEntry[V]
+	newest *level[V]
+}
+
+// level is a part of an index. It never changes.
+type level[V any] struct {
+	entries []indexEntry[V]  // by key
+	older   *level[V]        // nil: none
+	single  [1]indexEntry[V] // what entries is of a level with one
 }
 
 type indexEntry[V any] struct {
@@ -20,8 +27,8 @@ type indexEntry[V any] struct {
 }
 
 func (x index[V]) get(k key128) (v V, ok bool) {
-	for _, level := range slices.Backward(x.levels) {
-		if e := findEntry(level, &k); e != nil {
+	for l := x.newest; l != nil; l = l.older {
+		if e := findEntry(l.entries, &k); e != nil {
 			return e.Val, true
 		}
 	}
@@ -30,11 +37,11 @@ func (x index[V]) get(k key128) (v V, ok bool) {
 
 // findEntry searches a sorted level. It is written out because most lookups of
 // a long run end here, and slices.BinarySearchFunc copies each entry it visits.
-func findEntry[V any](level []indexEntry[V], k *key128) *indexEntry[V] {
-	low, high := 0, len(level)
+func findEntry[V any](entries []indexEntry[V], k *key128) *indexEntry[V] {
+	low, high := 0, len(entries)
 	for low < high {
 		mid := (low + high) / 2
-		switch e := &level[mid]; bytes.Compare(e.Key[:], k[:]) {
+		switch e := &entries[mid]; bytes.Compare(e.Key[:], k[:]) {
 		case 0:
 			return e
 		case -1:
@@ -52,19 +59,17 @@ func (x index[V]) has(k key128) bool {
 }
 
 func (x index[V]) put(k key128, v V) index[V] {
-	level := []indexEntry[V]{{k, v}}
-	keep := len(x.levels)
-	for keep > 0 && len(x.levels[keep-1]) <= len(level) {
-		keep--
-		level = mergeLevels(x.levels[keep], level)
+	l := &level[V]{older: x.newest, single: [1]indexEntry[V]{{k, v}}}
+	l.entries = l.single[:]
+	for l.older != nil && len(l.older.entries) <= len(l.entries) {
+		l.entries = mergeEntries(l.older.entries, l.entries)
+		l.older = l.older.older
 	}
-	levels := make([][]indexEntry[V], keep, keep+1)
-	copy(levels, x.levels)
-	return index[V]{levels: append(levels, level)}
+	return index[V]{l}
 }
 
-// mergeLevels merges two sorted levels; of equal keys the newer one's stays.
-func mergeLevels[V any](older, newer []indexEntry[V]) []indexEntry[V] {
+// mergeEntries merges what two levels hold; of equal keys the newer one's stays.
+func mergeEntries[V any](older, newer []indexEntry[V]) []indexEntry[V] {
 	out := make([]indexEntry[V], 0, len(older)+len(newer))
 	for len(older) > 0 && len(newer) > 0 {
 		switch c := bytes.Compare(older[0].Key[:], newer[0].Key[:]); {
@@ -81,8 +86,8 @@ func mergeLevels[V any](older, newer []indexEntry[V]) []indexEntry[V] {
 
 func (x index[V]) flat() []indexEntry[V] {
 	var all []indexEntry[V]
-	for _, level := range x.levels {
-		all = mergeLevels(all, level)
+	for l := x.newest; l != nil; l = l.older {
+		all = mergeEntries(l.entries, all)
 	}
 	return all
 }
@@ -102,12 +107,12 @@ func (x *index[V]) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &all); err != nil {
 		return err
 	}
-	x.levels = nil
+	x.newest = nil
 	if len(all) == 0 {
 		return nil
 	}
 	sorted := func(a, b indexEntry[V]) int { return bytes.Compare(a.Key[:], b.Key[:]) }
 	slices.SortFunc(all, sorted)
-	x.levels = [][]indexEntry[V]{slices.CompactFunc(all, func(a, b indexEntry[V]) bool { return a.Key == b.Key })}
+	x.newest = &level[V]{entries: slices.CompactFunc(all, func(a, b indexEntry[V]) bool { return a.Key == b.Key })}
 	return nil
 }

@@ -15,16 +15,13 @@ import (
 func MeaningDigest(tool, arguments string) string {
 	meaning, err := canonicalArguments(arguments)
 	if err == nil {
-		p := argumentParser{text: meaning, meaning: true}
-		var out []byte
-		if out, err = p.value(make([]byte, 0, len(meaning)), 0); err == nil {
-			meaning = string(out)
-		}
+		p := argumentParser{text: string(meaning), meaning: true}
+		meaning, err = p.value(make([]byte, 0, 2*len(meaning)), 0)
 	}
 	if err != nil {
-		meaning = arguments
+		meaning = []byte(arguments)
 	}
-	sum := digestParts(tool, meaning)
+	sum := actionDigest(tool, meaning)
 	return hex.EncodeToString(sum[:])
 }
 
