@@ -2,11 +2,8 @@ package transport
 
 import (
 	"bytes"
-	"context"
 	"io"
-	"net/http"
 	"net/http/httptrace"
-	"sync"
 	"sync/atomic"
 )
 
@@ -26,78 +23,64 @@ func (l List) Len() int { return len(l) }
 // Piece returns a piece.
 func (l List) Piece(i int) []byte { return l[i] }
 
-// requestBody reads pieces as one stream. It knows whether the transport began
-// to read: from then on the request may have reached the endpoint.
-type requestBody struct {
-	pieces Pieces
-	next   int    // piece
-	rest   []byte // of the piece before it
-	size   int64
-	begun  atomic.Bool
-
-	// Of a body in one piece alone.
-	whole  *[]byte    // nil: it is not in one piece
-	pool   *sync.Pool // of *[]byte, where whole comes from and goes; nil: nowhere
-	reader bytes.Reader
-	trace  httptrace.ClientTrace
-	wrote  atomic.Bool // the transport is through with it
-}
-
-func newBody(pieces Pieces) *requestBody {
-	b := &requestBody{pieces: pieces}
-	for i := range pieces.Len() {
-		b.size += int64(len(pieces.Piece(i)))
-	}
-	return b
-}
-
 // onePiece is the largest body that is joined before it is sent. A body that
 // net/http knows to be in memory travels in one write with its header; above
 // this size the copy costs more than the write.
 const onePiece = 16 << 10
 
-// join makes one piece of a small body, and returns a context that tells the
-// body how far the transport came with it.
-func (b *requestBody) join(ctx context.Context) context.Context {
-	if b.pool != nil {
-		b.whole, _ = b.pool.Get().(*[]byte)
-	}
-	if b.whole == nil {
-		b.whole = new([]byte)
-	}
-	whole := (*b.whole)[:0]
-	for i := range b.pieces.Len() {
-		whole = append(whole, b.pieces.Piece(i)...)
-	}
-	*b.whole = whole
-	b.reader.Reset(whole)
-	b.trace.WroteHeaders = b.begin // they go first, so that this tells what Read would
-	b.trace.WroteRequest = b.end
-	return httptrace.WithClientTrace(ctx, &b.trace)
+// requestBody is the body of one request after another: pieces, joined or read
+// as one stream. It knows how far the transport came with it.
+type requestBody struct {
+	begun atomic.Bool // from here on the request may have reached the endpoint
+	wrote atomic.Bool // the transport is through with it
+
+	pieces Pieces
+	next   int    // piece
+	rest   []byte // of the piece before it
+
+	whole  []byte       // a body in one piece
+	reader bytes.Reader // of it
+	joined io.ReadCloser
+	hooks  httptrace.ClientTrace
 }
 
-// fill makes this the body of a request, and returns it.
-func (b *requestBody) fill(req *http.Request) *http.Request {
-	req.ContentLength = b.size
-	req.Body = b
-	if b.whole != nil {
-		req.Body = io.NopCloser(&b.reader)
+// trace returns what net/http tells the body through.
+func (b *requestBody) trace() *httptrace.ClientTrace {
+	b.hooks.WroteHeaders = func() { b.begun.Store(true) } // they go first
+	b.hooks.WroteRequest = func(info httptrace.WroteRequestInfo) {
+		if info.Err == nil {
+			b.wrote.Store(true)
+		}
 	}
-	return req
+	return &b.hooks
 }
 
-func (b *requestBody) begin() { b.begun.Store(true) }
-
-func (b *requestBody) end(httptrace.WroteRequestInfo) { b.wrote.Store(true) }
-
-// release gives the memory of a body back that was written to its end. What
-// the transport may still be reading stays with it.
-func (b *requestBody) release() {
-	if b.pool != nil && b.whole != nil && b.wrote.Load() {
-		b.pool.Put(b.whole)
-		b.whole = nil
+// load makes pieces the body, and returns it in the form in which it is sent,
+// with its length.
+func (b *requestBody) load(pieces Pieces) (io.ReadCloser, int64) {
+	b.begun.Store(false)
+	b.wrote.Store(false)
+	size := 0
+	for i := range pieces.Len() {
+		size += len(pieces.Piece(i))
 	}
+	if size > onePiece {
+		b.pieces, b.next, b.rest = pieces, 0, nil
+		return b, int64(size)
+	}
+	b.whole = b.whole[:0]
+	for i := range pieces.Len() {
+		b.whole = append(b.whole, pieces.Piece(i)...)
+	}
+	b.reader.Reset(b.whole)
+	if b.joined == nil {
+		b.joined = io.NopCloser(&b.reader)
+	}
+	return b.joined, int64(size)
 }
+
+// unload forgets the pieces. The memory of a body in one piece stays.
+func (b *requestBody) unload() { b.pieces, b.rest = nil, nil }
 
 // Read copies as many pieces as fit.
 func (b *requestBody) Read(p []byte) (n int, err error) {

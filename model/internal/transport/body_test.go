@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,34 +12,94 @@ import (
 	"time"
 )
 
-// The memory of a body serves again once the transport has written it, and not
-// before: it may still be reading it.
-func TestBodyIsReleasedOnceItWasWritten(t *testing.T) {
-	var pool sync.Pool
-	b := newBody(List{[]byte("ab"), []byte("c")})
-	b.pool = &pool
-	trace := httptrace.ContextClientTrace(b.join(t.Context()))
-	trace.WroteHeaders()
-	b.release()
-	if b.whole == nil || pool.Get() != nil {
-		t.Fatal("released while it was being read")
+// A carrier serves again once its request was written and its answer read, and
+// not before: the transport may still be reading its memory.
+func TestCarrierServesAgain(t *testing.T) {
+	released := func(over bool, happen func(*carrier, *httptrace.ClientTrace, context.CancelFunc)) bool {
+		c := Client{HTTP: NewHTTP(nil), URL: "http://127.0.0.1"}
+		c.prepare()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		k := c.carrier(ctx)
+		k.load(List{[]byte("ab"), []byte("c")}, time.Minute)
+		trace := httptrace.ContextClientTrace(k.ctx)
+		trace.WroteHeaders()
+		happen(k, trace, cancel)
+		k.release(over)
+		return k.ctx.Err() == nil
 	}
-	trace.WroteRequest(httptrace.WroteRequestInfo{})
-	b.release()
-	if b.whole != nil {
-		t.Error("not released")
+	wrote := func(_ *carrier, trace *httptrace.ClientTrace, _ context.CancelFunc) {
+		trace.WroteRequest(httptrace.WroteRequestInfo{})
 	}
-	b.release() // once is enough
+	if !released(true, wrote) {
+		t.Error("not after a whole exchange")
+	}
+	if released(false, wrote) {
+		t.Error("before the answer was read")
+	}
+	if released(true, func(*carrier, *httptrace.ClientTrace, context.CancelFunc) {}) {
+		t.Error("before the request was written")
+	}
+	if released(true, func(_ *carrier, trace *httptrace.ClientTrace, _ context.CancelFunc) {
+		trace.WroteRequest(httptrace.WroteRequestInfo{Err: io.ErrClosedPipe})
+	}) {
+		t.Error("after a connection that did not take the request")
+	}
+	if released(true, func(k *carrier, trace *httptrace.ClientTrace, cancel context.CancelFunc) {
+		wrote(k, trace, cancel)
+		cancel()
+	}) {
+		t.Error("after its caller's end")
+	}
+	if released(true, func(k *carrier, trace *httptrace.ClientTrace, cancel context.CancelFunc) {
+		wrote(k, trace, cancel)
+		k.limit.set(1)
+		<-k.ctx.Done()
+	}) {
+		t.Error("after its time was over")
+	}
+	if released(true, func(k *carrier, trace *httptrace.ClientTrace, cancel context.CancelFunc) {
+		wrote(k, trace, cancel)
+		k.grace.set(1)
+		<-k.ctx.Done()
+		k.grace.set(time.Minute) // what rang before has rung
+	}) {
+		t.Error("after it was given up")
+	}
 }
 
-// A client of the caller's may keep a body for as long as it likes.
-func TestBodyOfAnothersClientIsNotReleased(t *testing.T) {
-	b := newBody(List{[]byte("abc")})
-	trace := httptrace.ContextClientTrace(b.join(t.Context()))
-	trace.WroteRequest(httptrace.WroteRequestInfo{})
-	b.release()
-	if b.whole == nil {
-		t.Error("released")
+// A client of the caller's may keep a request for as long as it likes, and so
+// may who looks on.
+func TestCarrierForOneRequest(t *testing.T) {
+	c := Client{HTTP: NewHTTP(&http.Client{}), URL: "http://127.0.0.1"}
+	c.prepare()
+	if c.carrier(t.Context()).pool != nil {
+		t.Error("with a client of the caller's")
+	}
+	c.HTTP = NewHTTP(nil)
+	looking := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{})
+	if c.carrier(looking).pool != nil {
+		t.Error("with hooks of the caller's")
+	}
+	if c.carrier(t.Context()).pool == nil {
+		t.Error("a client made here")
+	}
+}
+
+// The hooks of the caller's context are called whatever came before.
+func TestHooksOfTheCaller(t *testing.T) {
+	c := serve(t, func(http.ResponseWriter, *http.Request) {})
+	for range 2 {
+		reused := false
+		trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
+		for _, ctx := range []context.Context{t.Context(), httptrace.WithClientTrace(t.Context(), trace)} {
+			if _, err := post(ctx, c, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !reused {
+			t.Error("not called, or on a connection of its own")
+		}
 	}
 }
 

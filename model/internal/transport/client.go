@@ -9,7 +9,6 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"mime"
 	"net/http"
 	"strings"
@@ -30,12 +29,6 @@ const (
 	maxHeader = 128 << 10
 )
 
-// Causes of the end of an exchange's context, where it is not the caller's.
-var (
-	ErrTimeout = errors.New("the request's time is over")
-	errEnough  = errors.New("the rest of the answer is not wanted")
-)
-
 // Client sends requests to one URL. It is safe for concurrent use; do not
 // change it after the first Post.
 type Client struct {
@@ -48,10 +41,10 @@ type Client struct {
 	// it, and none for a status that says everything itself.
 	Classify func(status int, body []byte) *model.Error
 
-	once    sync.Once
-	blank   *http.Request // what every request begins as
-	fault   error         // why there is none
-	buffers sync.Pool     // of bodies in one piece
+	once     sync.Once
+	blank    *http.Request // what every request begins as
+	fault    error         // why there is none
+	carriers sync.Pool     // of *carrier
 }
 
 // own is the transport of a client that was made here. Nothing else takes part
@@ -94,12 +87,15 @@ func (c *Client) Post(ctx context.Context, pieces Pieces, timeout time.Duration)
 	if c.once.Do(c.prepare); c.fault != nil {
 		return nil, &model.Error{Kind: kernel.FailRequest, Message: "the request could not be built"}
 	}
-	x := newExchange(ctx, timeout, c.Cap)
-	body := newBody(pieces)
-	resp, err := c.send(x, body)
+	if ctx.Err() != nil {
+		return nil, aborted()
+	}
+	x := &Exchange{carrier: c.carrier(ctx), cap: c.Cap}
+	x.carrier.load(pieces, timeout)
+	resp, err := c.send(x.carrier.request)
 	if err != nil {
 		defer x.Close()
-		if !body.begun.Load() {
+		if !x.carrier.body.begun.Load() {
 			return nil, x.notSent(err)
 		}
 		return nil, x.Failure(err)
@@ -125,19 +121,11 @@ func (c *Client) prepare() {
 
 // send sends one request. Its GetBody is nil: net/http then never sends it a
 // second time when a pooled connection turns out to be dead.
-func (c *Client) send(x *Exchange, body *requestBody) (*http.Response, error) {
-	transport, ours := c.HTTP.Transport.(own)
-	if ours {
-		body.pool, x.sent = &c.buffers, body
+func (c *Client) send(req *http.Request) (*http.Response, error) {
+	if transport, ours := c.HTTP.Transport.(own); ours {
+		return transport.RoundTrip(req)
 	}
-	ctx := x.ctx
-	if body.size <= onePiece {
-		ctx = body.join(ctx)
-	}
-	if ours {
-		return transport.RoundTrip(body.fill(c.blank.WithContext(ctx)))
-	}
-	return c.HTTP.Do(body.fill(c.blank.Clone(ctx)))
+	return c.HTTP.Do(req)
 }
 
 // reject turns an answer with an error status into a failure.

@@ -41,24 +41,12 @@ var errTooLarge = errors.New("the answer is over the cap")
 type Exchange struct {
 	Format Format
 
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	timer  *time.Timer  // nil: no timeout
-	sent   *requestBody // to be released; nil: it is not ours alone
-	body   io.ReadCloser
-	length int64 // of the body, as its header says; -1: not said
-	cap    int64
-	size   int64
-	whole  bool // the body was read to its end
-}
-
-func newExchange(ctx context.Context, timeout time.Duration, limit int64) *Exchange {
-	x := &Exchange{cap: limit}
-	x.ctx, x.cancel = context.WithCancelCause(ctx)
-	if timeout > 0 {
-		x.timer = time.AfterFunc(timeout, func() { x.cancel(ErrTimeout) })
-	}
-	return x
+	carrier *carrier // of its request; nil: the exchange is closed
+	body    io.ReadCloser
+	length  int64 // of the body, as its header says; -1: not said
+	cap     int64
+	size    int64
+	whole   bool // the body was read to its end
 }
 
 // Size returns the bytes read so far.
@@ -78,7 +66,7 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	if x.size > x.cap {
 		return n, errTooLarge
 	}
-	if err != nil && !x.whole && errors.Is(context.Cause(x.ctx), ErrTimeout) {
+	if err != nil && !x.whole && errors.Is(context.Cause(x.carrier.ctx), ErrTimeout) {
 		return n, ErrTimeout
 	}
 	return n, err
@@ -106,8 +94,7 @@ func (x *Exchange) ReadAll(b []byte) ([]byte, error) {
 
 // head returns the first bytes of the answer, as many as arrive in time.
 func (x *Exchange) head(limit int64, grace time.Duration) []byte {
-	t := time.AfterFunc(grace, func() { x.cancel(errEnough) })
-	defer t.Stop()
+	x.carrier.grace.set(grace)
 	// A body that breaks off is classified by what arrived of it.
 	b, _ := io.ReadAll(io.LimitReader(x.body, limit))
 	return b
@@ -117,36 +104,43 @@ func (x *Exchange) head(limit int64, grace time.Duration) []byte {
 // connection can be used again. It gives up soon: Close then drops the
 // connection.
 func (x *Exchange) Drain() {
-	if !x.whole {
-		x.head(drainBytes, drainGrace)
+	if x.whole {
+		return
+	}
+	x.carrier.grace.set(drainGrace)
+	for n := 0; n < drainBytes && !x.whole; {
+		read, err := x.body.Read(x.carrier.spare[:])
+		if x.whole = err == io.EOF; err != nil {
+			break
+		}
+		n += read
 	}
 }
 
 // Close ends the exchange and releases its connection.
 func (x *Exchange) Close() {
-	if x.timer != nil {
-		x.timer.Stop()
+	if x.carrier == nil {
+		return
 	}
 	if x.body != nil {
 		_ = x.body.Close() // reading is over; what it could report changes nothing
 	}
-	x.cancel(errEnough)
-	if x.sent != nil {
-		x.sent.release()
-	}
+	x.carrier.release(x.whole)
+	x.carrier = nil
 }
 
 // ended returns the failure when the exchange's time or its caller ended it,
 // and nil otherwise.
 func (x *Exchange) ended() *model.Error {
-	switch cause := context.Cause(x.ctx); {
-	case cause == nil, errors.Is(cause, errEnough):
+	switch cause := context.Cause(x.carrier.ctx); {
+	case errors.Is(cause, errEnough):
 		return nil
 	case errors.Is(cause, ErrTimeout):
 		return &model.Error{Kind: kernel.FailTimeout, Message: "no whole answer within the request's time"}
-	default:
-		return &model.Error{Kind: kernel.FailAborted, Message: "the request was aborted"}
+	case x.carrier.caller.Err() != nil:
+		return aborted()
 	}
+	return nil
 }
 
 // Failure says what the error of a sent request, or of reading its answer,

@@ -27,6 +27,10 @@ func Invalid(message string) *model.Error {
 	return &model.Error{Kind: kernel.FailInvalid, Message: message}
 }
 
+func aborted() *model.Error {
+	return &model.Error{Kind: kernel.FailAborted, Message: "the request was aborted"}
+}
+
 func tooLarge() *model.Error {
 	return &model.Error{Kind: kernel.FailTooLarge, Message: "the answer is over the response cap"}
 }
