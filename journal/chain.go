@@ -78,18 +78,24 @@ func (s *Seal) Chain(prev Hash) Hash {
 	return sha256.Sum256(b)
 }
 
+// Sealed says whether an entry opens its run, and whether it stops it: each of
+// them is sealed, at the first record and at the last one.
+func (e *Entry) Sealed() (opened, stopped bool) {
+	return e.Records[0].Seq == 1, e.Head.State == Stopped
+}
+
 // Sealing returns the seals that an entry adds, in order. What their place in
 // the chain says is not set: Seq, the hash of the record that they name, and Hash.
 func Sealing(e *Entry) []Seal {
-	opens, stops := e.Records[0].Seq == 1, e.Head.State == Stopped
-	if !opens && !stops {
+	opened, stopped := e.Sealed()
+	if !opened && !stopped {
 		return nil
 	}
 	seals := make([]Seal, 0, 2)
-	if opens {
+	if opened {
 		seals = append(seals, Seal{Run: e.Head.Run, Last: 1, At: e.Records[0].At})
 	}
-	if last := &e.Records[len(e.Records)-1]; stops {
+	if last := &e.Records[len(e.Records)-1]; stopped {
 		seals = append(seals, Seal{Run: e.Head.Run, Last: last.Seq, At: last.At})
 	}
 	return seals

@@ -42,7 +42,7 @@ const maxTries = 8
 // step takes the run on by what apply applies, commits that, and returns what
 // to carry out. Where the ledger refuses a claim, or someone else was faster,
 // it goes back to the last commit and applies the same once more, knowing that.
-func (r *run) step(apply func() error) *work {
+func (r *run) step(apply func() error) work {
 	r.known = known{}
 	err := r.try(apply)
 	for tries := 0; err != nil && tries < maxTries; {
@@ -50,7 +50,7 @@ func (r *run) step(apply func() error) *work {
 		case r.refusedBy(err): // one claim less to be made
 		case kernel.CodeOf(err) == kernel.CodeConflict && r.contested():
 			tries++
-			r.lookAgain(tries, &apply)
+			r.lookAgain(tries)
 		default:
 			tries = maxTries
 			continue
@@ -63,17 +63,18 @@ func (r *run) step(apply func() error) *work {
 		return r.next()
 	case kernel.CodeOf(err) == kernel.CodeLeaseLost:
 		r.abandon(err)
-		return nil
+		return work{}
 	}
 	r.fail(apply, err)
 	r.close()
-	return nil
+	return work{}
 }
 
 // known is what the journal answered to earlier tries of a step.
 type known struct {
 	refused map[kernel.Seq]*journal.Refusal // claims, by their RunTool
 	settled map[string]bool                 // effects about which someone else has said something different
+	hears   bool                            // the run's signals first
 	deaf    bool                            // it stops whatever is sent to it meanwhile
 }
 
@@ -94,7 +95,7 @@ func (r *run) refusedBy(err error) bool {
 
 // lookAgain finds out who was faster: the step hears the run's signals first
 // from now on, and says nothing of effects that were resolved meanwhile.
-func (r *run) lookAgain(tries int, apply *func() error) {
+func (r *run) lookAgain(tries int) {
 	settled := map[string]bool{}
 	maps.Copy(settled, r.known.settled)
 	for i := range r.batch.settled {
@@ -108,20 +109,23 @@ func (r *run) lookAgain(tries int, apply *func() error) {
 			settled[s.Effect] = true
 		}
 	}
-	r.known = known{settled: settled, deaf: tries >= maxTries-1} // what follows may have other numbers
-	if tries > 1 {
-		return
-	}
-	step := *apply
-	*apply = func() error { return r.hearAnd(step) }
+	r.known = known{settled: settled, hears: true, deaf: tries >= maxTries-1} // what follows may have other numbers
 }
 
 func (r *run) try(apply func() error) (err error) {
 	defer r.contain(&err)
-	if err := apply(); err != nil {
+	if err := r.heard(apply); err != nil {
 		return err
 	}
 	return r.flush(context.Background())
+}
+
+// heard applies, behind the signals that are to be heard first.
+func (r *run) heard(apply func() error) error {
+	if r.known.hears {
+		return r.hearAnd(apply)
+	}
+	return apply()
 }
 
 // applied applies without a commit.
@@ -135,13 +139,8 @@ func (r *run) undo() {
 	r.x.Reset(r.base)
 	r.batch = batch{}
 	for _, c := range r.ready {
-		if _, ends := c.(kernel.Abort); ends {
-			continue
-		}
-		n := number(c)
-		if o, ok := r.out[n]; ok {
-			o.cancel()
-			delete(r.out, n)
+		if _, ends := c.(kernel.Abort); !ends {
+			r.out.end(number(c))
 		}
 	}
 	r.ready = r.ready[:0]
@@ -178,14 +177,14 @@ func (r *run) take(e kernel.Event, c engine.Content) error {
 func (r *run) order(cmd caused) error {
 	switch c := cmd.command.(type) {
 	case kernel.Abort:
-		r.ready = append(r.ready, c) // what is under way goes on if this is not committed
+		r.ready = append(r.ready, cmd.command) // what is under way goes on if this is not committed
 		return nil
 	case kernel.Finish, kernel.AwaitResolution:
 		return nil
 	case kernel.AskHuman:
 		r.batch.asked = append(r.batch.asked, r.x.Approval(&c, cmd.at))
 		if r.x.AsksHere(&c) {
-			r.prepare(c)
+			r.prepare(cmd.command)
 		}
 		return nil
 	case kernel.CloseApproval:
@@ -197,7 +196,7 @@ func (r *run) order(cmd caused) error {
 		}
 		return nil
 	case kernel.RunTool:
-		return r.claim(c)
+		return r.claim(cmd.command)
 	case kernel.PrepareContext:
 		if r.beginsNothing() {
 			return nil // whoever takes the run over prepares it
@@ -213,7 +212,8 @@ func (r *run) order(cmd caused) error {
 
 // claim records that a tool is about to run, together with its claim in the
 // ledger. Only then may it run: a start that comes too late is refused.
-func (r *run) claim(c kernel.RunTool) error {
+func (r *run) claim(cmd kernel.Command) error {
+	c, _ := cmd.(kernel.RunTool)
 	if no := r.known.refused[c.Cmd]; no != nil {
 		_, err := r.apply(r.x.ClaimRefused(&c, no))
 		return err
@@ -232,7 +232,7 @@ func (r *run) claim(c kernel.RunTool) error {
 		if c.Approval != 0 {
 			r.batch.spent = journal.ApprovalID(r.id, c.Approval)
 		}
-		r.prepare(c)
+		r.prepare(cmd)
 	}
 	return err
 }
@@ -266,14 +266,12 @@ func number(c kernel.Command) kernel.Seq {
 
 // prepare makes a command ready to be executed once its cause is committed.
 func (r *run) prepare(c kernel.Command) {
-	if t, ok := c.(kernel.SetTimer); ok {
-		// One that is ended before its commit never starts.
-		r.out[t.Cmd] = order{cancel: func() { delete(r.out, t.Cmd) }}
-	} else {
-		ctx, cancel := context.WithCancel(context.Background())
-		_, asks := c.(kernel.AskHuman)
-		r.out[number(c)] = order{ctx, cancel, asks}
+	o := order{cmd: number(c)}
+	if _, waits := c.(kernel.SetTimer); !waits {
+		o.ctx, o.cancel = context.WithCancel(context.Background())
 	}
+	_, o.asks = c.(kernel.AskHuman)
+	r.out = append(r.out, o)
 	r.ready = append(r.ready, c)
 }
 

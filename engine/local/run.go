@@ -41,12 +41,22 @@ type run struct {
 	causes  []caused         // of the step that is taken, to be ordered
 	ready   []kernel.Command // to execute once that is committed
 	known   known            // of the step that is taken
-	out     map[kernel.Seq]order
+	out     orders
 	wished  *engine.Signal // the latest one that was taken up; nil: none
 	free    bool           // its lease was given back
 	parked  bool           // since it waits for people
 	halting bool           // it comes to its end, and begins nothing any more
 	closed  bool
+
+	room room
+}
+
+// room is memory for what few runs have more of at a time.
+type room struct {
+	records [4]journal.Record
+	causes  [4]caused
+	ready   [2]kernel.Command
+	out     [2]order
 }
 
 // session names a conversation. It belongs to one tenant and user: the same id
@@ -55,14 +65,7 @@ type session struct{ tenant, user, id string }
 
 func (r *run) session() session { return session{r.head.Tenant, r.head.User, r.head.Session} }
 
-// order is a command that is out, and how to end it early.
-type order struct {
-	ctx    context.Context // nil: of a timer, which runs nothing
-	cancel func()
-	asks   bool // somebody about a call
-}
-
-// work is a command that a goroutine carries out.
+// work is a command that a goroutine carries out; without a task: nothing.
 type work struct {
 	cmd  kernel.Seq
 	ctx  context.Context
@@ -70,12 +73,13 @@ type work struct {
 }
 
 func (e *Engine) newRun(head journal.Head, agent *engine.Agent) *run {
-	return &run{
+	r := &run{
 		id: head.Run, eng: e, agent: agent, head: head,
-		out:  map[kernel.Seq]order{},
 		feed: e.feedOf(head.Run),
 		done: make(chan struct{}),
 	}
+	r.batch.records, r.causes, r.ready, r.out = r.room.records[:0], r.room.causes[:0], r.room.ready[:0], r.room.out[:0]
+	return r
 }
 
 // preview is the start of a question, which is valid UTF-8, for lists.
@@ -108,7 +112,7 @@ func (r *run) signal(s *engine.Signal) error {
 }
 
 // cancel takes a wish up.
-func (r *run) cancel(s *engine.Signal) *work {
+func (r *run) cancel(s *engine.Signal) work {
 	r.wished = s
 	w := r.report(0, kernel.Cancelled{At: r.now(), By: kernel.Clip(s.By, 200), Reason: kernel.Clip(s.Reason, 2000)}, engine.Content{})
 	if r.lost != nil && r.lost.Code == kernel.CodeLeaseLost {
@@ -128,21 +132,21 @@ func stopped() error {
 
 // start journals the beginning and returns what to carry out first. Nothing
 // has been executed when it fails.
-func (r *run) start(ctx context.Context) (*work, error) {
+func (r *run) start(ctx context.Context) (work, error) {
 	r.base = r.x.Mark()
 	event, content := r.x.Begin()
 	if err := r.take(event, content); err != nil {
-		return nil, err
+		return work{}, err
 	}
 	if err := r.flush(ctx); err != nil {
-		return nil, err
+		return work{}, err
 	}
 	return r.next(), nil
 }
 
-// goOn carries work out on a goroutine of its own; nil is none.
-func (r *run) goOn(w *work) {
-	if w != nil {
+// goOn carries work out on a goroutine of its own.
+func (r *run) goOn(w work) {
+	if w.task != nil {
 		r.eng.spawn(func() { r.carry(w) })
 	}
 }
@@ -150,12 +154,12 @@ func (r *run) goOn(w *work) {
 // carry carries commands out one after another. The goroutine that was busy
 // with the last one goes on with the next: a turn then needs no hand-over, and
 // a stack that has grown is used again.
-func (r *run) carry(w *work) {
-	if w == nil {
+func (r *run) carry(w work) {
+	if w.task == nil {
 		return
 	}
 	growStack(0)
-	for w != nil {
+	for w.task != nil {
 		event, content := w.task(w.ctx, r.instead(w.cmd))
 		w = r.deliver(w.cmd, event, content)
 	}
@@ -169,7 +173,7 @@ func (r *run) instead(cmd kernel.Seq) engine.Report {
 	}
 }
 
-func (r *run) deliver(cmd kernel.Seq, e kernel.Event, c engine.Content) *work {
+func (r *run) deliver(cmd kernel.Seq, e kernel.Event, c engine.Content) work {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.report(cmd, e, c)
@@ -179,14 +183,11 @@ func (r *run) deliver(cmd kernel.Seq, e kernel.Event, c engine.Content) *work {
 // commit, execute. It returns what its caller has to carry out next, and nil
 // when that is nothing. Nothing is taken any more once this process does not
 // drive the run. No event is the report of a question: the vote was recorded.
-func (r *run) report(cmd kernel.Seq, e kernel.Event, c engine.Content) *work {
+func (r *run) report(cmd kernel.Seq, e kernel.Event, c engine.Content) work {
 	if r.closed {
-		return nil
+		return work{}
 	}
-	if o, ok := r.out[cmd]; ok {
-		o.cancel()
-		delete(r.out, cmd)
-	}
+	r.out.end(cmd)
 	if e == nil {
 		return r.listen()
 	}
@@ -195,17 +196,17 @@ func (r *run) report(cmd kernel.Seq, e kernel.Event, c engine.Content) *work {
 
 // next returns what follows from the last commit, and lets a run go that has
 // stopped or waits. A wish that comes too late for it stays: see signal.
-func (r *run) next() *work {
+func (r *run) next() work {
 	if r.free {
 		r.close()
-		return nil
+		return work{}
 	}
 	if s := r.wish.Swap(nil); s != nil && !r.tookUp(s) {
 		return r.cancel(s)
 	}
 	if r.leaves() {
 		r.handBack()
-		return nil
+		return work{}
 	}
 	return r.execute()
 }
@@ -214,23 +215,22 @@ func (r *run) now() kernel.Time { return kernel.Time(r.eng.clock.Now().UnixNano(
 
 // execute ends and starts what was waiting for the commit, but for one command,
 // which it leaves to its caller.
-func (r *run) execute() *work {
+func (r *run) execute() work {
 	r.abort()
-	var own *work
+	var own work
 	for _, c := range r.ready {
 		if _, ends := c.(kernel.Abort); ends {
 			continue
 		}
-		n := number(c)
-		o, wanted := r.out[n]
+		o := r.out.of(number(c))
 		if t, ok := c.(kernel.SetTimer); ok {
-			if wanted {
-				r.startTimer(t)
+			if o != nil { // not ended before its commit
+				r.startTimer(o, t)
 			}
 			continue
 		}
-		w := &work{n, o.ctx, r.task(c)}
-		if own == nil {
+		w := work{o.cmd, o.ctx, r.task(c)}
+		if own.task == nil {
 			own = w
 			continue
 		}
@@ -245,13 +245,11 @@ func (r *run) execute() *work {
 func (r *run) abort() {
 	for _, c := range r.ready {
 		if a, ends := c.(kernel.Abort); ends {
-			if o, ok := r.out[a.Cmd]; ok {
-				o.cancel()
-			}
+			r.out.abort(a.Cmd)
 		}
 	}
-	for cmd, o := range r.out {
-		if o.asks && !r.asksAs(cmd) {
+	for i := range r.out {
+		if o := &r.out[i]; o.asks && !r.asksAs(o.cmd) {
 			o.cancel()
 		}
 	}
@@ -268,12 +266,11 @@ func (r *run) task(c kernel.Command) engine.Task {
 	return r.x.Task(c)
 }
 
-func (r *run) startTimer(t kernel.SetTimer) {
+func (r *run) startTimer(o *order, t kernel.SetTimer) {
 	due := kernel.Time(r.eng.clock.Now().UnixNano())
-	timer := r.eng.clock.AfterFunc(span(due, t.At), func() {
+	o.timer = r.eng.clock.AfterFunc(span(due, t.At), func() {
 		r.carry(r.deliver(t.Cmd, kernel.TimerFired{At: r.now(), Cmd: t.Cmd, Timer: t.Timer}, engine.Content{}))
 	})
-	r.out[t.Cmd] = order{cancel: func() { timer.Stop() }}
 }
 
 // fail stops a run whose events cannot be applied or journaled: what happened
@@ -285,7 +282,7 @@ func (r *run) fail(apply func() error, cause error) {
 	errors.As(cause, &e)
 	r.halting = true
 	r.undo()
-	if e.Code == kernel.CodeLocalStorage && r.applied(apply) != nil {
+	if e.Code == kernel.CodeLocalStorage && r.applied(func() error { return r.heard(apply) }) != nil {
 		r.undo()
 	}
 	err := r.applied(func() error {
@@ -312,8 +309,8 @@ func (r *run) fail(apply func() error, cause error) {
 // close ends whatever is still out and publishes how far the run came.
 func (r *run) close() {
 	r.closed = true
-	for _, o := range r.out {
-		o.cancel()
+	for i := range r.out {
+		r.out[i].stop()
 	}
 	if r.lost == nil {
 		r.result = r.x.Snapshot(r.head)

@@ -154,20 +154,20 @@ func (e *Engine) nudge() {
 // listen takes up the signals that wait for the run, and lets go of one that
 // nobody can be asked about here any more. A journal that cannot be read is no
 // failure of the run: it is looked at again.
-func (r *run) listen() *work {
+func (r *run) listen() work {
 	signals, err := r.signals()
 	if err != nil {
 		r.eng.log.Warn("signals not looked at", "run", r.id, "error", err)
 		r.eng.rounds.saw(unseen)
-		return nil
+		return work{}
 	}
-	if w := r.step(func() error { return r.heed(signals) }); w != nil || r.closed {
+	if w := r.step(func() error { return r.heed(signals) }); w.task != nil || r.closed {
 		return w
 	}
 	if r.mayPark(&r.head, r.eng.clock.Now()) {
 		r.release()
 	}
-	return nil
+	return work{}
 }
 
 // hearAnd hears the signals and takes a step. A step that cancels comes before
@@ -323,12 +323,7 @@ func (r *run) askHere(c kernel.AskHuman) engine.Task {
 
 // asking reports whether somebody is being asked here.
 func (r *run) asking() bool {
-	for cmd, o := range r.out {
-		if o.asks && r.asksAs(cmd) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.out, func(o order) bool { return o.asks && r.asksAs(o.cmd) })
 }
 
 // asksAs reports whether a call waits for the answer to that question.

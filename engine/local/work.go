@@ -448,10 +448,5 @@ func (r *run) leaves() bool {
 	if !r.eng.isLeaving() {
 		return false
 	}
-	for _, o := range r.out {
-		if o.ctx != nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.out, func(o order) bool { return o.ctx != nil })
 }

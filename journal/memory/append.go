@@ -15,7 +15,9 @@ func (j *Journal) Append(ctx context.Context, e journal.Entry) error {
 		return err
 	}
 	defer j.mu.Unlock()
-	p := plan{j: j, entry: &e, run: j.runs[e.Head.Run]}
+	p := &j.plan
+	defer p.clear()
+	p.j, p.entry, p.run = j, e, j.runs[e.Head.Run]
 	if err := p.decide(); err != nil {
 		return err
 	}
@@ -25,10 +27,11 @@ func (j *Journal) Append(ctx context.Context, e journal.Entry) error {
 }
 
 // plan is an entry on its way: decide finds out all that can stand against it
-// and writes nothing, commit writes and cannot fail.
+// and writes nothing, commit writes and cannot fail. There is one at a time, in
+// memory that serves them all.
 type plan struct {
 	j     *Journal
-	entry *journal.Entry
+	entry journal.Entry
 	run   *run // nil: new
 	lease journal.Lease
 
@@ -36,42 +39,34 @@ type plan struct {
 	effects   []*journal.Effect   // likewise
 }
 
+// clear lets go of what the plan refers to.
+func (p *plan) clear() { *p = plan{} }
+
 func (p *plan) decide() error {
 	var stored *journal.Head
 	if p.run != nil {
 		stored = &p.run.head
 	}
 	var err error
-	if p.lease, err = journal.Follow(stored, p.entry); err != nil {
+	if p.lease, err = journal.Follow(stored, &p.entry); err != nil {
 		return err
 	}
 	if p.run == nil {
-		if err := p.j.checkSession(p.entry); err != nil {
+		if err := p.j.checkSession(&p.entry); err != nil {
 			return err
 		}
 	}
 	return p.facts()
 }
 
-// facts decides on what the entry says beside its records, step by step and
-// spelled out: the compiler then sees that the plan stays on the stack.
+// facts decides on what the entry says beside its records, step by step.
 func (p *plan) facts() error {
-	if err := p.ask(); err != nil {
-		return err
+	for _, decided := range [...]func(*plan) error{(*plan).ask, (*plan).end, (*plan).settle, (*plan).claim, (*plan).spend, (*plan).apply} {
+		if err := decided(p); err != nil {
+			return err
+		}
 	}
-	if err := p.end(); err != nil {
-		return err
-	}
-	if err := p.settle(); err != nil {
-		return err
-	}
-	if err := p.claim(); err != nil {
-		return err
-	}
-	if err := p.spend(); err != nil {
-		return err
-	}
-	return p.apply()
+	return nil
 }
 
 // checkSession refuses a new run of a session whose last one has not stopped,
@@ -94,7 +89,7 @@ func (p *plan) commit() {
 		r = p.j.begin(&p.entry.Head)
 	}
 	r.write(p.entry.Records)
-	p.j.seals = append(p.j.seals, journal.Sealing(p.entry)...)
+	p.j.seal(r, &p.entry)
 	for _, a := range p.approvals {
 		p.j.approvals[a.ID] = a
 	}
@@ -102,9 +97,9 @@ func (p *plan) commit() {
 		p.j.ledger.put(e)
 	}
 	if p.run == nil && p.entry.Place > 0 {
-		p.j.sendLeft(r, p.entry)
+		p.j.sendLeft(r, &p.entry)
 	}
-	p.j.markSeen(p.entry)
+	p.j.markSeen(&p.entry)
 	pending := r.head.Pending - r.take(p.entry.Applied)
 
 	h := p.entry.Head
@@ -119,7 +114,8 @@ func (p *plan) commit() {
 
 // begin adds a run.
 func (j *Journal) begin(h *journal.Head) *run {
-	r := &run{id: h.Run, records: make([]journal.Record, 0, 8)} // as many as a short run has
+	r := &run{id: h.Run}
+	r.records = r.first[:0]
 	j.runs[h.Run], j.open[h.Run] = r, r
 	if h.Session != "" {
 		s := sessionOf(h)

@@ -36,19 +36,39 @@ func (r *run) link() []journal.Hash {
 	return r.links
 }
 
+// sealing is what a seal is of: a run, and its last record then.
+type sealing struct {
+	run  *run
+	last int64
+}
+
+// seal notes the seals that an entry adds.
+func (j *Journal) seal(r *run, e *journal.Entry) {
+	opened, stopped := e.Sealed()
+	if opened {
+		j.sealing = append(j.sealing, sealing{r, 1})
+	}
+	if stopped {
+		j.sealing = append(j.sealing, sealing{r, int64(len(r.records))})
+	}
+}
+
 // sealed returns the chain over all runs.
 func (j *Journal) sealed() []journal.Seal {
 	j.hashing.Lock()
 	defer j.hashing.Unlock()
-	for ; j.chained < len(j.seals); j.chained++ {
-		var last journal.Hash
-		if j.chained > 0 {
-			last = j.seals[j.chained-1].Hash
+	var prev journal.Hash
+	if n := len(j.seals); n > 0 {
+		prev = j.seals[n-1].Hash
+	}
+	for _, of := range j.sealing[len(j.seals):] {
+		s := journal.Seal{
+			Seq: int64(len(j.seals)) + 1, Run: of.run.id, Last: of.last,
+			Head: of.run.link()[of.last-1], At: of.run.records[of.last-1].At,
 		}
-		s := &j.seals[j.chained]
-		s.Seq, s.At = int64(j.chained)+1, instant(s.At)
-		s.Head = j.runs[s.Run].link()[s.Last-1]
-		s.Hash = s.Chain(last)
+		s.Hash = s.Chain(prev)
+		prev = s.Hash
+		j.seals = append(j.seals, s)
 	}
 	return j.seals
 }

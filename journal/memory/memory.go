@@ -25,23 +25,25 @@ type Journal struct {
 	runs      map[string]*run
 	open      map[string]*run              // that have not stopped
 	sessions  map[session][]*run           // with a session, oldest first: only the last can be open
-	seals     []journal.Seal               // each whole once it is chained
+	sealing   []sealing                    // by number of their seals, from 1
 	approvals map[string]*journal.Approval // by id; replaced, never changed
 	ledger    ledger
 	notices   map[session][]journal.Notice // by number
+	plan      plan                         // of the entry that is being appended
 
-	hashing sync.Mutex // guards what is computed of the chains: see chain.go
-	chained int        // seals whose place in their chain is computed
+	hashing sync.Mutex     // guards what is computed of the chains: see chain.go
+	seals   []journal.Seal // as many of the chain over all runs as were asked for
 }
 
 type run struct {
 	id      string
 	head    journal.Head
-	records []journal.Record // records[i].Seq == i+1
-	links   []journal.Hash   // of the records, as many as were asked for
-	signals []journal.Signal // signals[i].Number == i+1
-	known   map[string]bool  // ids of signals
-	taken   int              // signals before it are applied
+	records []journal.Record  // records[i].Seq == i+1
+	first   [8]journal.Record // as many as a short run has
+	links   []journal.Hash    // of the records, as many as were asked for
+	signals []journal.Signal  // signals[i].Number == i+1
+	known   map[string]bool   // ids of signals
+	taken   int               // signals before it are applied
 }
 
 // session is what runs are serial in.
@@ -66,7 +68,7 @@ func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closed = true
-	j.runs, j.open, j.sessions, j.seals, j.approvals, j.ledger, j.notices = nil, nil, nil, nil, nil, ledger{}, nil
+	j.runs, j.open, j.sessions, j.sealing, j.seals, j.approvals, j.ledger, j.notices = nil, nil, nil, nil, nil, nil, ledger{}, nil
 	return nil
 }
 
