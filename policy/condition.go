@@ -134,7 +134,7 @@ func spentIn(details *cel.EvalDetails) uint64 {
 // facts are a call as conditions see it. They are read once, when the first
 // condition asks.
 type facts struct {
-	request *Request
+	request Request
 	values  cel.Activation
 	spent   uint64 // by the conditions whose cost is counted
 }
@@ -143,7 +143,7 @@ func (f *facts) vars() (cel.Activation, error) {
 	if f.values != nil {
 		return f.values, nil
 	}
-	r := f.request
+	r := &f.request
 	args := r.Normal
 	if args == nil {
 		args = r.Arguments

@@ -192,7 +192,7 @@ func (p *Rules) walk(r *Request, looked func(i int, matches bool, doubt error)) 
 	if p == nil {
 		p = &Rules{}
 	}
-	f := facts{request: r}
+	f := facts{request: *r}
 	granted, doubted := -1, -1
 	var doubts []string
 	for i := range p.rules {

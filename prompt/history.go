@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -14,7 +15,7 @@ import (
 type Content struct {
 	Question string          // of a question
 	Said     string          // the oldest that the user said and that did not enter yet
-	Message  *kernel.Message // of a reply
+	Message  *kernel.Message // of a reply; its blocks are not changed any more
 	Result   string          // of a result that a tool produced, now or before
 	// Compaction is of a compaction.
 	Compaction *Compaction
@@ -55,6 +56,9 @@ func (h *History) Commit(c kernel.Commit, content Content) (*kernel.Message, err
 	if err != nil {
 		return nil, err
 	}
+	if cap(h.messages) == 0 {
+		h.messages = make([]kernel.Message, 0, 4) // a question, a call, its result and the answer
+	}
 	h.messages = append(h.messages, m)
 	return &h.messages[len(h.messages)-1], nil
 }
@@ -84,19 +88,22 @@ func reply(c kernel.Commit, m *kernel.Message) (kernel.Message, error) {
 	if m == nil {
 		return kernel.Message{}, &kernel.Error{Code: kernel.CodeInvalidEvent, Message: "a reply without its message"}
 	}
-	out := kernel.Message{Role: kernel.RoleAssistant, Blocks: make([]kernel.Block, len(m.Blocks))}
-	next := 0
-	for i, b := range m.Blocks {
-		if b.Kind == kernel.BlockCall {
-			if next == len(c.Calls) {
-				return kernel.Message{}, &kernel.Error{Code: kernel.CodeInvalidEvent, Message: "a reply with more calls than were admitted"}
-			}
-			b.Call = &c.Calls[next]
-			next++
-		}
-		out.Blocks[i] = b
+	blocks := m.Blocks
+	if len(c.Calls) > 0 {
+		blocks = slices.Clone(blocks)
 	}
-	return out, nil
+	next := 0
+	for i := range blocks {
+		if blocks[i].Kind != kernel.BlockCall {
+			continue
+		}
+		if next == len(c.Calls) {
+			return kernel.Message{}, &kernel.Error{Code: kernel.CodeInvalidEvent, Message: "a reply with more calls than were admitted"}
+		}
+		blocks[i].Call = &c.Calls[next]
+		next++
+	}
+	return kernel.Message{Role: kernel.RoleAssistant, Blocks: blocks}, nil
 }
 
 func result(c kernel.Commit, came string) kernel.Message {
