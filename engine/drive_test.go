@@ -49,7 +49,7 @@ func (d *drive) take(e kernel.Event, c engine.Content) []kernel.Command {
 		d.t.Fatal(err)
 	}
 	d.events, d.records = append(d.events, e), append(d.records, rec)
-	return commands
+	return slices.Clone(commands) // the next Apply writes over them
 }
 
 // run takes the run to its stop.

@@ -31,13 +31,14 @@ type Replay struct {
 	said     []string // by the user, not yet in the history
 	notices  []notice // that were taken up
 	narrow   []narrowing
-	defined  []Definition // of the tools of sources
-	summary  summary      // that the next preparation finds
-	prior    int          // messages of the session before the run
-	question int          // where the run's question is in the history
-	added    int          // messages that the latest event brought, the last ones
-	answered int64        // the record of Answer
-	observer observer     // nil: nobody
+	defined  []Definition     // of the tools of sources
+	summary  summary          // that the next preparation finds
+	prior    int              // messages of the session before the run
+	question int              // where the run's question is in the history
+	added    int              // messages that the latest event brought, the last ones
+	answered int64            // the record of Answer
+	observer observer         // nil: nobody
+	room     []kernel.Command // for what the next event causes
 }
 
 // observer follows what a replay comes to.
@@ -66,13 +67,15 @@ func NewReplay(run string, prior []kernel.Message) *Replay {
 }
 
 // Apply takes the run one event further and returns the commands it causes,
-// less the commits, which it carries out. An error is the kernel's, or that of
-// a content which does not fit, and leaves everything as it was.
+// less the commits, which it carries out. The next Apply writes over the slice.
+// An error is the kernel's, or that of a content which does not fit, and leaves
+// everything as it was.
 func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
-	state, commands, err := kernel.Step(r.State, e)
+	state, commands, err := kernel.AppendStep(r.room[:0], r.State, e)
 	if err != nil {
 		return nil, err
 	}
+	r.room = commands
 	undo := r.history()
 	r.begin(e, c)
 	rest := commands[:0]

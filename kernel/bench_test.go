@@ -103,11 +103,12 @@ func BenchmarkShortRun(b *testing.B) {
 	}})
 	b.Run("step", func(b *testing.B) {
 		b.ReportAllocs()
+		var room []Command
 		for b.Loop() {
 			var s State
 			var err error
 			for _, e := range events {
-				if s, _, err = Step(s, e); err != nil {
+				if s, room, err = AppendStep(room[:0], s, e); err != nil {
 					b.Fatal(err)
 				}
 			}

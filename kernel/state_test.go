@@ -147,3 +147,26 @@ func TestInvalidText(t *testing.T) {
 	play("begun c1")
 	refuse(CallReturned{Cmd: 5, Call: "c1", Result: ResultFacts{Status: StatusOK, Disposition: Landed, Digest: "\xff"}})
 }
+
+// In the room of earlier commands a step says the same, and leaves what stands
+// before its own as it is.
+func TestAppendStep(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := takeWalk(rapidChooser{t}, true, 60)
+		kept := []Command{Abort{Cmd: 1}}
+		for i, e := range w.events {
+			next, commands, err := AppendStep(kept, w.states[i], e)
+			if err != nil {
+				t.Fatalf("event %d: %v", i, err)
+			}
+			sameState(t, next, w.states[i+1])
+			if got, want := jsonOf(t, commands), jsonOf(t, kept)+jsonOf(t, w.commands[i]); got != want {
+				t.Fatalf("event %d:\n%s\nwant\n%s", i, got, want)
+			}
+			if same, again, err := AppendStep(kept, next, RunStarted{}); err == nil || len(again) != len(kept) {
+				t.Fatalf("%v, with %d commands and %v", DescribeState(same), len(again), err)
+			}
+			kept = commands[:len(kept)]
+		}
+	})
+}
