@@ -177,7 +177,11 @@ func appendCount[N ~int | ~int64](b []byte, name string, n N) []byte {
 }
 
 func appendText[S ~string](b []byte, name string, s S) []byte {
-	return appendString(append(b, name...), repair(string(s)))
+	b = append(b, name...)
+	if plain(string(s)) {
+		return appendPlain(b, string(s))
+	}
+	return appendString(b, repair(string(s)))
 }
 
 // appendSome leaves empty text out.

@@ -4,17 +4,49 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // AppendString appends s as a JSON string of the codec: with the shortest
 // escapes, and U+FFFD for each byte that is no UTF-8.
-func AppendString(b []byte, s string) []byte { return AppendValid(b, repair(s)) }
+func AppendString(b []byte, s string) []byte {
+	if plain(s) {
+		return appendPlain(slices.Grow(b, len(s)+room), s)
+	}
+	return AppendValid(b, repair(s))
+}
 
 // AppendValid is AppendString of what is valid UTF-8.
 func AppendValid(b []byte, s string) []byte {
-	// Room for the escapes that texts have, and for a little that may follow.
-	escapes := strings.Count(s, `"`) + strings.Count(s, `\`) + strings.Count(s, "\n")
-	return appendString(slices.Grow(b, len(s)+escapes+64), s)
+	if plain(s) {
+		return appendPlain(slices.Grow(b, len(s)+room), s)
+	}
+	longer := strings.Count(s, `"`) + strings.Count(s, `\`) + strings.Count(s, "\n") // by the escapes that texts have
+	return appendString(slices.Grow(b, len(s)+longer+room), s)
+}
+
+// room is for the quotes, and for a little that may follow.
+const room = 64
+
+// plain reports that s is ASCII without an escape, as most texts are: it is what
+// it says.
+func plain(s string) bool {
+	for len(s) >= 8 {
+		if w := eight(s); escapes(w)|w&highBits != 0 {
+			return false
+		}
+		s = s[8:]
+	}
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+func appendPlain(b []byte, s string) []byte {
+	return append(append(append(b, '"'), s...), '"')
 }
 
 // appendString writes s as a JSON string with the shortest escapes. Texts are
@@ -51,16 +83,17 @@ func eight(s string) uint64 {
 }
 
 // plainBytes counts those of eight bytes before the first that needs an escape.
-// Each of the three terms sets the high bit of the bytes that it looks for; it
-// may set those of bytes above one of them too, but the lowest is right.
-func plainBytes(w uint64) int {
-	const (
-		each = 0x0101010101010101
-		high = 0x8080808080808080
-	)
+func plainBytes(w uint64) int { return bits.TrailingZeros64(escapes(w)) / 8 }
+
+// highBits are the high bits of eight bytes.
+const highBits = 0x8080808080808080
+
+// escapes is the high bit of each of eight bytes that needs an escape. It may be
+// set for a byte above one of them, too, but the lowest is right.
+func escapes(w uint64) uint64 {
+	const each = 0x0101010101010101
 	quote, backslash := w^each*'"', w^each*'\\'
-	found := (w-each*0x20)&^w | (quote-each)&^quote | (backslash-each)&^backslash
-	return bits.TrailingZeros64(found&high) / 8
+	return ((w-each*0x20)&^w | (quote-each)&^quote | (backslash-each)&^backslash) & highBits
 }
 
 func appendEscape(out []byte, c byte) []byte {

@@ -37,6 +37,12 @@ func TestAppendStringOfEveryByte(t *testing.T) {
 				if got := string(appendString([]byte("before"), s[i:])); got != "before"+quoted(s[i:]) {
 					t.Fatalf("%q is written as %s", s[i:], got)
 				}
+				// The same, where it is plain, escaped or repaired, and longer by eight.
+				for _, s := range []string{s[i:], "plain as" + s[i:], s[i:] + "plain as"} {
+					if got := string(AppendString(nil, s)); got != quoted(repair(s)) {
+						t.Fatalf("%q is written as %s", s, got)
+					}
+				}
 			}
 		}
 	}
