@@ -106,7 +106,7 @@ func replayed(t *testing.T, d *drive, a *engine.Agent) {
 		}
 		f.seen, f.steps = nil, []func(*model.Request) (*model.Reply, error){fails(model.Error{Kind: kernel.FailRequest})}
 		c := kernel.CallModel{Cmd: again.x.State.Awaiting, Turn: again.x.State.Turn, Attempt: again.x.State.Attempt, MaxTokens: again.x.State.MaxTokens}
-		again.x.Task(c)(context.Background(), nil)
+		again.x.Task(c).Do(context.Background(), nil)
 		if len(f.seen) != 1 {
 			t.Fatalf("%d requests", len(f.seen))
 		}
@@ -209,7 +209,7 @@ func TestAttacherBlocks(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		e, _ := d.x.Task(commands[i])(ctx, func(e kernel.Event, _ engine.Content) { reports <- e })
+		e, _ := d.x.Task(commands[i]).Do(ctx, func(e kernel.Event, _ engine.Content) { reports <- e })
 		reports <- e
 	}()
 	first := <-reports

@@ -310,7 +310,7 @@ func TestMarkBeforeACompaction(t *testing.T) {
 	compactions := 0
 	d.before = func(c kernel.PrepareContext) {
 		mark, before := d.x.Mark(), d.x.History.Messages()
-		e, content := d.x.Task(c)(context.Background(), nil)
+		e, content := d.x.Task(c).Do(context.Background(), nil)
 		p := e.(kernel.ContextPrepared)
 		if p.Compacted != nil {
 			compactions++
@@ -473,14 +473,14 @@ func TestTakeOverWhileSummarizing(t *testing.T) {
 		s := &again.x.State
 		f.seen, f.steps = nil, []func(*model.Request) (*model.Reply, error){fails(model.Error{Kind: kernel.FailRequest})}
 		if over {
-			again.x.Task(kernel.Summarize{Cmd: s.Awaiting, Turn: 4, MaxTokens: engine.DefaultSummaryTokens})(context.Background(), nil)
+			again.x.Task(kernel.Summarize{Cmd: s.Awaiting, Turn: 4, MaxTokens: engine.DefaultSummaryTokens}).Do(context.Background(), nil)
 			if diff := cmp.Diff(texts(&asked), texts(&f.seen[0])); diff != "" || f.seen[0].System != asked.System {
 				t.Error(diff)
 			}
 			continue
 		}
 		queue := again.do(kernel.PrepareContext{Cmd: s.Awaiting, Turn: 4, Tries: s.Tries})
-		again.x.Task(queue[0])(context.Background(), nil)
+		again.x.Task(queue[0]).Do(context.Background(), nil)
 		if diff := cmp.Diff(texts(&sent), texts(&f.seen[0])); diff != "" {
 			t.Error(diff)
 		}

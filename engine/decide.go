@@ -43,11 +43,12 @@ type entry struct {
 	first   string // the definition that its tool was first offered with; empty: not known
 	asked   string // what a person was told who approved the call; empty: nobody has
 	instead Report // nil: nothing that is called can block
+	asking  errand // of the policy
 
 	risk    kernel.Risk // of the tool
 	effect  kernel.EffectClass
 	argv    []string
-	normal  []byte // arguments as rules compare them
+	normal  []byte // arguments as rules compare them; nil: as they stand
 	changed bool
 	d       kernel.CallDecided
 }
@@ -55,13 +56,17 @@ type entry struct {
 // decide takes a call through the entry.
 func (x *Execution) decide(c kernel.DecideCall) Task {
 	e := &entry{x: x, call: c, snap: x.present(), narrow: x.narrow, first: x.definition(c.Call.Name), asked: x.approvedAs(c.Call.ID)}
-	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
-		e.instead = instead
-		e.d = e.answer(kernel.Deny, "")
-		e.enter(ctx)
-		e.d.At = x.at()
-		return e.d, Content{}
-	}
+	e.asking = errand{x: x, what: "the policy", missing: e}
+	return e
+}
+
+// Do takes it there.
+func (e *entry) Do(ctx context.Context, instead Report) (kernel.Event, Content) {
+	e.instead = instead
+	e.d = e.answer(kernel.Deny, "")
+	e.enter(ctx)
+	e.d.At = e.x.at()
+	return e.d, Content{}
 }
 
 func (e *entry) enter(ctx context.Context) {
@@ -89,8 +94,11 @@ func (e *entry) enter(ctx context.Context) {
 
 // spell asks the tool for the spelling of the arguments that rules compare.
 func (e *entry) spell() (err error) {
-	defer e.x.contain("the tool's spelling of its arguments", &err)
-	e.normal = e.snap.tools.Normal(e.call.Call.Name, []byte(e.call.Call.Arguments))
+	t, _ := e.snap.tools.Lookup(e.call.Call.Name)
+	if n, ok := t.(tool.Normalizer); ok {
+		defer e.x.contain("the tool's spelling of its arguments", &err)
+		e.normal = n.Normal([]byte(e.call.Call.Arguments))
+	}
 	return nil
 }
 
@@ -116,7 +124,7 @@ func (e *entry) describe(ctx context.Context) bool {
 }
 
 func (e *entry) ask(ctx context.Context, t tool.Tool) bool {
-	err := e.x.foreign(ctx, "the tool", e.unasked, func() error {
+	err := e.x.foreign(ctx, "the tool", e.lost, func() error {
 		e.effect = e.snap.tools.EffectOf(e.call.Call.Name, []byte(e.call.Call.Arguments))
 		e.argv = e.snap.tools.Argv(e.call.Call.Name, []byte(e.call.Call.Arguments))
 		return e.x.businessKey(t, e.call, &e.d)
@@ -136,7 +144,7 @@ func (e *entry) policy(ctx context.Context) {
 		e.d.Answer, e.d.Reason = kernel.Deny, "this agent has no policy, so nothing is allowed"
 		return
 	}
-	err := e.x.foreign(ctx, "the policy", e.unasked, func() error {
+	err := e.asking.run(ctx, func() error {
 		if hashed, ok := p.(policy.Hashed); ok {
 			e.d.Policy = kernel.Clip(hashed.Hash(), maxHash)
 		}
@@ -183,8 +191,8 @@ func knownRisk(r kernel.Risk) bool {
 
 const noPolicy = "the policy could not be asked"
 
-// unasked reports a call that something kept from its decision.
-func (e *entry) unasked() {
+// lost reports a call that something keeps from its decision.
+func (e *entry) lost() {
 	if e.instead != nil {
 		e.instead(e.answer(kernel.Deny, noPolicy), Content{})
 	}
@@ -215,7 +223,10 @@ func (e *entry) invalid(err error) {
 // request is the call as hooks and the policy see it: their own copy.
 func (e *entry) request() policy.Request {
 	r := e.x.policyRequest(e.call.Call, e.effect)
-	r.Risk, r.Changed, r.Argv, r.Normal = e.risk, e.changed, slices.Clone(e.argv), slices.Clone(e.normal)
+	r.Risk, r.Changed, r.Argv, r.Normal = e.risk, e.changed, slices.Clone(e.argv), r.Arguments
+	if e.normal != nil {
+		r.Normal = slices.Clone(e.normal)
+	}
 	return r
 }
 

@@ -97,7 +97,7 @@ func (d *drive) do(c kernel.Command) []kernel.Command {
 	}
 	reports := make(chan report, 2)
 	go func() {
-		e, content := task(context.Background(), func(e kernel.Event, c engine.Content) { reports <- report{e, c} })
+		e, content := task.Do(context.Background(), func(e kernel.Event, c engine.Content) { reports <- report{e, c} })
 		reports <- report{e, content}
 	}()
 	first := <-reports

@@ -37,10 +37,22 @@ type Execution struct {
 	fault *kernel.Error
 }
 
-// Task carries out one command. It honours ctx and reports in bounded time: by
-// what it returns, or through instead where code that it called does not
-// return. When both come, the first one counts.
-type Task func(ctx context.Context, instead Report) (kernel.Event, Content)
+// Task carries out one command.
+type Task interface {
+	// Do carries it out, once. It honours ctx and reports in bounded time: by what
+	// it returns, or through instead where code that it called does not return.
+	// When both come, the first one counts. A ctx that is a leash spares what
+	// others need to be watched.
+	Do(ctx context.Context, instead Report) (kernel.Event, Content)
+}
+
+// TaskFunc is a Task that is a function.
+type TaskFunc func(ctx context.Context, instead Report) (kernel.Event, Content)
+
+// Do calls f.
+func (f TaskFunc) Do(ctx context.Context, instead Report) (kernel.Event, Content) {
+	return f(ctx, instead)
+}
 
 // Report takes what came of a command. It may be called on any goroutine.
 type Report func(kernel.Event, Content)

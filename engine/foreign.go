@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 	"time"
 
+	"github.com/holdfast-run/holdfast/internal/leash"
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
@@ -37,18 +37,39 @@ func (x *Execution) panicked(what string, p any) error {
 // foreign calls code of the embedding program, which may panic, end its
 // goroutine, or not return. lost reports in its place, on another goroutine or
 // as the last thing of this one; a report that comes after all is then late.
-func (x *Execution) foreign(ctx context.Context, what string, lost func(), call func() error) (err error) {
-	late := lateness{x: x, what: what, lost: lost}
-	late.watch(ctx)
-	defer late.end()
+func (x *Execution) foreign(ctx context.Context, what string, lost func(), call func() error) error {
+	e := errand{x: x, what: what, missing: lostFunc(lost)}
+	return e.run(ctx, call)
+}
+
+// errand is foreign code under way. A command that consists of it holds it: it
+// then needs nothing of its own.
+type errand struct {
+	x       *Execution
+	what    string
+	missing missing
+	watch   leash.Watch
+}
+
+// missing is told of code that does not come back: see Execution.foreign.
+type missing interface{ lost() }
+
+type lostFunc func()
+
+func (f lostFunc) lost() { f() }
+
+// run calls the code. It is called once.
+func (e *errand) run(ctx context.Context, call func() error) (err error) {
+	e.watch.Begin(ctx, e.x.Grace, e)
+	defer e.watch.End()
 	whole := false
 	defer func() {
 		switch p := recover(); {
 		case p != nil:
-			err = x.panicked(what, p)
+			err = e.x.panicked(e.what, p)
 		case !whole: // runtime.Goexit
-			x.Log.Error("foreign code ended its goroutine", "run", x.Run, "in", what)
-			lost()
+			e.x.Log.Error("foreign code ended its goroutine", "run", e.x.Run, "in", e.what)
+			e.missing.lost()
 		}
 	}()
 	err = call()
@@ -56,49 +77,10 @@ func (x *Execution) foreign(ctx context.Context, what string, lost func(), call 
 	return err
 }
 
-// lateness gives up on code that has not returned when its context has ended
-// for as long as the grace.
-type lateness struct {
-	x    *Execution
-	what string
-	lost func()
-
-	unwatch func() bool // nil: the context has no end
-	mu      sync.Mutex
-	timer   *time.Timer // nil: it has not ended
-	stopped bool
-}
-
-func (w *lateness) watch(ctx context.Context) {
-	if ctx.Done() != nil {
-		w.unwatch = context.AfterFunc(ctx, w.begin)
-	}
-}
-
-func (w *lateness) begin() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.stopped {
-		w.timer = time.AfterFunc(w.x.Grace, w.giveUp)
-	}
-}
-
-func (w *lateness) giveUp() {
-	w.x.Log.Warn("foreign code abandoned", "run", w.x.Run, "in", w.what)
-	w.lost()
-}
-
-func (w *lateness) end() {
-	if w.unwatch == nil {
-		return
-	}
-	w.unwatch()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stopped = true
-	if w.timer != nil {
-		w.timer.Stop()
-	}
+// GiveUp reports code that does not return.
+func (e *errand) GiveUp() {
+	e.x.Log.Warn("foreign code abandoned", "run", e.x.Run, "in", e.what)
+	e.missing.lost()
 }
 
 // quiet is a handler that lets no panic of a handler out: logging changes

@@ -94,13 +94,13 @@ func (x *Execution) observe(c kernel.Observe) Task {
 	o.request = x.policyRequest(c.Call, x.callState(c.Call.ID).Effect)
 	spec, _ := x.tools().Spec(c.Call.Name)
 	o.request.Risk = spec.Risk
-	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
+	return TaskFunc(func(ctx context.Context, instead Report) (kernel.Event, Content) {
 		o := o
 		o.instead, o.done = instead, make(chan struct{})
 		o.from(ctx, 0)
 		<-o.done // where another goroutine shows it to the rest
 		return o.event(), Content{}
-	}
+	})
 }
 
 // observing is the look of the after-hooks at one call.

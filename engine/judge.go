@@ -19,7 +19,7 @@ func (x *Execution) verify(c kernel.Verify) Task {
 	unchecked := func(why string) kernel.Event {
 		return kernel.Verified{At: x.at(), Cmd: c.Cmd, Verdict: kernel.Unchecked, Warning: why + ", so nothing was concluded"}
 	}
-	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
+	return TaskFunc(func(ctx context.Context, instead Report) (kernel.Event, Content) {
 		ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 		defer cancel()
 		var v verify.Verdict
@@ -39,7 +39,7 @@ func (x *Execution) verify(c kernel.Verify) Task {
 			e.Verdict = kernel.VerdictTrue
 		}
 		return e, Content{}
-	}
+	})
 }
 
 // stored are the facts that a verifier may look at.

@@ -29,6 +29,7 @@ type preparation struct {
 	snap     *snapshot
 	warned   []string // what the run was warned of before
 	defined  []Definition
+	fault    *kernel.Error // why no request can be made
 
 	warnings []string
 
@@ -44,30 +45,33 @@ type preparation struct {
 func (x *Execution) prepare(c kernel.PrepareContext) Task {
 	p := &preparation{
 		x: x, c: c, messages: x.History.Messages(), sheet: x.sheet.frozen(), question: x.question,
-		summary: x.summary, notices: x.pending(), snap: x.snap, warned: x.State.Warnings, defined: x.defined, front: x.sheet.front, ahead: x.sheet.ahead,
+		summary: x.summary, notices: x.pending(), snap: x.snap, warned: x.State.Warnings, defined: x.defined, fault: x.fault,
+		front: x.sheet.front, ahead: x.sheet.ahead,
 	}
 	p.encoded = p.sheet.history()
-	fault := x.fault
-	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
-		if x.sources != nil {
-			p.snap, p.warnings = x.sources.take(ctx, c.Cmd)
-		}
-		switch {
-		case p.snap.ambiguous != "":
-			return p.failed(kernel.ContextClarification, p.snap.ambiguous)
-		case p.snap.missing != nil:
-			return p.failed(kernel.ContextBroken, p.snap.missing.Message)
-		case fault != nil:
-			return p.failed(kernel.ContextBroken, fault.Message)
-		}
-		if err := p.attach(ctx, instead); err != nil {
-			return p.failed(kernel.ContextBroken, describe(err))
-		}
-		if err := p.notify(); err != nil {
-			return p.failed(kernel.ContextTooLarge, describe(err))
-		}
-		return p.fit()
+	return p
+}
+
+// Do makes it.
+func (p *preparation) Do(ctx context.Context, instead Report) (kernel.Event, Content) {
+	if p.x.sources != nil {
+		p.snap, p.warnings = p.x.sources.take(ctx, p.c.Cmd)
 	}
+	switch {
+	case p.snap.ambiguous != "":
+		return p.failed(kernel.ContextClarification, p.snap.ambiguous)
+	case p.snap.missing != nil:
+		return p.failed(kernel.ContextBroken, p.snap.missing.Message)
+	case p.fault != nil:
+		return p.failed(kernel.ContextBroken, p.fault.Message)
+	}
+	if err := p.attach(ctx, instead); err != nil {
+		return p.failed(kernel.ContextBroken, describe(err))
+	}
+	if err := p.notify(); err != nil {
+		return p.failed(kernel.ContextTooLarge, describe(err))
+	}
+	return p.fit()
 }
 
 func (p *preparation) failed(fault kernel.ContextFault, detail string) (kernel.Event, Content) {
@@ -166,12 +170,7 @@ func (p *preparation) request(tokens int64, smaller *prompt.Smaller) (kernel.Con
 	for _, n := range p.notices {
 		e.Attached = append(e.Attached, n.id)
 	}
-	content := Prepared{Tools: p.snap.defines(p.x.base, p.defined)}
-	if p.front != p.sheet.front {
-		content.Front, content.wire = &p.attached, p.wire
-	}
 	if smaller != nil {
-		content.Compaction = &smaller.Compaction
 		e.Messages -= smaller.Removed
 	}
 	for _, also := range []bool{
@@ -182,10 +181,23 @@ func (p *preparation) request(tokens int64, smaller *prompt.Smaller) (kernel.Con
 			e.Messages++
 		}
 	}
-	if content.Front == nil && content.Compaction == nil && content.Tools == nil {
-		return e, Content{}
+	return e, p.content(smaller)
+}
+
+// content is what a request brings along beside its event.
+func (p *preparation) content(smaller *prompt.Smaller) Content {
+	tools, fronted := p.snap.defines(p.x.base, p.defined), p.front != p.sheet.front
+	if tools == nil && !fronted && smaller == nil {
+		return Content{}
 	}
-	return e, Content{Prepared: &content}
+	content := &Prepared{Tools: tools}
+	if fronted {
+		content.Front, content.wire = &p.attached, p.wire
+	}
+	if smaller != nil {
+		content.Compaction = &smaller.Compaction
+	}
+	return Content{Prepared: content}
 }
 
 // compacted is a request that fits since its history became smaller.

@@ -82,7 +82,7 @@ func Resume(env Env, agent *Agent, s *Stored, prior []kernel.Message) (*Executio
 // needs had failed.
 func (x *Execution) without(c kernel.Command) Task {
 	report := func(e kernel.Event) Task {
-		return func(context.Context, Report) (kernel.Event, Content) { return e, Content{} }
+		return TaskFunc(func(context.Context, Report) (kernel.Event, Content) { return e, Content{} })
 	}
 	switch c := c.(type) {
 	case kernel.PrepareContext:

@@ -21,6 +21,9 @@ type sheet struct {
 	share  int64           // what providers reported of such estimates, in 1/1,000; 0: nothing yet
 }
 
+// someMessages is what there is room for at first: those of a short run.
+const someMessages = 6
+
 // frozen is the sheet as it stands, which later changes do not reach.
 func (s *sheet) frozen() sheet {
 	f := *s
@@ -51,7 +54,7 @@ func (s *sheet) request() []model.Message {
 // add adds a message of the history.
 func (s *sheet) add(m model.Message) {
 	if len(s.all) == 0 {
-		s.all = append(s.all, model.Message{})
+		s.all = make([]model.Message, 1, someMessages)
 	}
 	s.all = append(s.all, m)
 	s.tokens += messageTokens(&m)

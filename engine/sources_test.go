@@ -38,7 +38,7 @@ func TestDriverIsNotKeptByASource(t *testing.T) {
 	prepared := make(chan report, 1)
 	task := d.x.Task(prepare)
 	go func() {
-		e, c := task(context.Background(), nil)
+		e, c := task.Do(context.Background(), nil)
 		prepared <- report{e, c}
 	}()
 	ctx := <-asked

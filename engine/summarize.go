@@ -32,7 +32,7 @@ func (x *Execution) summarize(c kernel.Summarize) Task {
 	failed := func(f kernel.Failure) kernel.Event {
 		return kernel.Summarized{At: x.at(), Cmd: c.Cmd, Failure: &f}
 	}
-	return func(ctx context.Context, instead Report) (kernel.Event, Content) {
+	return TaskFunc(func(ctx context.Context, instead Report) (kernel.Event, Content) {
 		if x.encode != nil {
 			head, err := x.encode.EncodeHead(system, nil)
 			if err != nil {
@@ -40,8 +40,8 @@ func (x *Execution) summarize(c kernel.Summarize) Task {
 			}
 			req.Head = head
 		}
-		lost := kernel.Failure{Kind: kernel.FailAborted, Detail: "the model adapter did not return"}
-		reply, err := x.request(ctx, req, nil, func() { instead(failed(lost), Content{}) })
+		call := errand{x: x, what: theModel, missing: lostFunc(func() { instead(failed(noAnswer()), Content{}) })}
+		reply, err := call.request(ctx, req, nil)
 		if err != nil {
 			return failed(x.failure(ctx, err)), Content{}
 		}
@@ -50,5 +50,5 @@ func (x *Execution) summarize(c kernel.Summarize) Task {
 			text = ""
 		}
 		return kernel.Summarized{At: x.at(), Cmd: c.Cmd, Usage: reply.Usage, Size: len(text)}, Content{Said: &Said{Text: text}}
-	}
+	})
 }

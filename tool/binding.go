@@ -8,7 +8,7 @@ import "github.com/holdfast-run/holdfast/kernel"
 // zero value is no tool, and its calls are not run.
 type Binding struct {
 	tool   Tool
-	spec   Spec
+	spec   *Spec // nil: of no tool
 	effect kernel.EffectClass
 	keyed  bool
 }
@@ -24,5 +24,5 @@ func (s *Set) Bind(name string, effect kernel.EffectClass) (Binding, bool) {
 	if !knownEffect(effect) {
 		effect = kernel.Once
 	}
-	return Binding{tool: m.tool, spec: m.spec, effect: effect, keyed: m.keyed}, true
+	return Binding{tool: m.tool, spec: &m.spec, effect: effect, keyed: m.keyed}, true
 }

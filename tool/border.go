@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-run/holdfast/internal/leash"
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
@@ -65,130 +66,113 @@ func (b Border) ExecuteInPlace(ctx context.Context, t Binding, c Call, lost func
 	if t.tool == nil {
 		return k.fail(failure{code: kernel.CodeUnknownTool, message: "not run: there is no such tool", disposition: kernel.DidNotHappen})
 	}
-	limit := b.limit(ctx, k.limits.Timeout)
-	defer limit.cancel()
-	if err := limit.caller(); err != nil {
+	r := &running{border: b, tool: t.tool, call: c, traits: k, ctx: ctx, lost: lost}
+	r.begin()
+	defer r.own.End(context.Canceled)
+	if err := r.reason(); err != nil {
 		return k.fail(notBegun(err))
 	}
-	var once settled
-	r := b.call(limit.own, t, c, func(what fault) {
-		f := k.doubtful(kernel.CodeInternal, unexpected)
-		if what == abandoned {
-			f = k.ended(limit.caller())
-		}
-		if o, first := once.settle(func() Outcome { return k.fail(f) }); first {
-			lost(o)
-		}
-	})
-	o, _ := once.settle(func() Outcome { return k.judge(&limit, r) })
+	o, _ := r.conclude(r.judge(r.run()))
 	return o
 }
 
-// limit is the time of a call.
-type limit struct {
-	ctx, own context.Context // the caller's, and the call's within it
-	cancel   context.CancelFunc
-	last     bool // own ends with the run's time, not with the tool's
+// running is a call that is under way.
+type running struct {
+	border Border
+	tool   Tool
+	call   Call
+	traits
+	lost func(Outcome)
+
+	ctx   context.Context // the caller's
+	own   leash.Leash     // the call's, within it
+	last  bool            // own ends with the run's time, not with the tool's
+	watch leash.Watch
+
+	mu      sync.Mutex
+	settled bool
+	outcome Outcome // once it is settled
 }
 
-func (b Border) limit(ctx context.Context, timeout time.Duration) limit {
-	l := limit{ctx: ctx}
-	end := time.Now().Add(timeout)
-	if l.last = !b.Until.IsZero() && b.Until.Before(end); l.last {
-		end = b.Until
+// begin begins the time of the call.
+func (r *running) begin() {
+	end := time.Now().Add(r.limits.Timeout)
+	if until := r.border.Until; !until.IsZero() && until.Before(end) {
+		end, r.last = until, true
 	}
-	l.own, l.cancel = context.WithDeadline(ctx, end)
-	return l
+	r.own.Tie(r.ctx, end)
 }
 
-// caller returns why the call must end, if that is for the caller's reasons:
+// reason returns why the call must end, if that is for the caller's reasons:
 // its context, or the end of the run's time.
-func (l *limit) caller() error {
-	if err := l.own.Err(); l.last && errors.Is(err, context.DeadlineExceeded) {
+func (r *running) reason() error {
+	if err := r.own.Err(); r.last && errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return l.ctx.Err()
+	return r.ctx.Err()
 }
 
-// settled is the outcome of a call, once there is one.
-type settled struct {
-	mu      sync.Mutex
-	outcome *Outcome
-}
-
-// settle takes the outcome that come gives, unless there is one, and reports
-// whether it did.
-func (s *settled) settle(come func() Outcome) (o Outcome, first bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if first = s.outcome == nil; first {
-		o = come()
-		s.outcome = &o
+// conclude makes o the outcome of the call, unless it has one, and reports whether
+// it did.
+func (r *running) conclude(o Outcome) (settled Outcome, first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first = !r.settled; first {
+		r.settled, r.outcome = true, o
 	}
-	return *s.outcome, first
+	return r.outcome, first
 }
 
-// fault is a way not to return.
-type fault int
+// GiveUp settles the call without its tool, which ignores the end of its context.
+func (r *running) GiveUp() {
+	r.warn("tool abandoned")
+	r.lose(r.ended(r.reason()))
+}
 
-const (
-	abandoned fault = iota
-	exited          // by runtime.Goexit
-)
+// lose tells the caller what came of a call whose tool does not return.
+func (r *running) lose(f failure) {
+	if o, first := r.conclude(r.fail(f)); first {
+		r.lost(o)
+	}
+}
 
-// call calls t under watch, and tells lost why it does not return.
-func (b Border) call(ctx context.Context, t Binding, c Call, lost func(fault)) (r returned) {
-	back := make(chan struct{})
-	defer close(back)
-	stop := context.AfterFunc(ctx, func() {
-		if !b.within(back) {
-			b.warn(ctx, "tool abandoned", t.spec.Name, c)
-			lost(abandoned)
-		}
-	})
-	defer stop()
+// run calls the tool under watch.
+func (r *running) run() (back returned) {
+	r.watch.Begin(&r.own, r.border.grace(), r)
+	defer r.watch.End()
 	whole := false
 	defer func() {
 		switch v := recover(); {
 		case v != nil:
-			b.warnPanic(ctx, t.spec.Name, c, v)
-			r = returned{panicked: true}
-		case !whole:
-			lost(exited)
+			r.warnPanic(v)
+			back = returned{panicked: true}
+		case !whole: // runtime.Goexit
+			r.lose(r.doubtful(kernel.CodeInternal, unexpected))
 		}
 	}()
-	result, err := t.tool.Run(ctx, c)
+	result, err := r.tool.Run(&r.own, r.call)
 	// The error is the tool's too: its methods may do all that Run may.
 	failed := hear(err)
 	whole = true
 	return returned{result: result, failed: failed}
 }
 
-// within reports whether back is closed within the grace.
-func (b Border) within(back <-chan struct{}) bool {
-	grace := b.Grace
-	if grace <= 0 {
-		grace = defaultGrace
+func (b Border) grace() time.Duration {
+	if b.Grace <= 0 {
+		return defaultGrace
 	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case <-back:
-		return true
-	case <-timer.C:
-		return false
-	}
+	return b.Grace
 }
 
 // warnPanic logs the type of a panic's value alone: its words may quote
 // arguments.
-func (b Border) warnPanic(ctx context.Context, name string, c Call, v any) {
-	b.warn(ctx, "tool panicked", name, c, "panic", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
+func (r *running) warnPanic(v any) {
+	r.warn("tool panicked", "panic", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
 }
 
-func (b Border) warn(ctx context.Context, msg, name string, c Call, more ...any) {
-	if b.Logger != nil {
-		b.Logger.With("tool", name, "run", c.Run, "turn", c.Turn, "call", c.ID).WarnContext(ctx, msg, more...)
+func (r *running) warn(msg string, more ...any) {
+	if log := r.border.Logger; log != nil {
+		log.With("tool", r.name, "run", r.call.Run, "turn", r.call.Turn, "call", r.call.ID).WarnContext(&r.own, msg, more...)
 	}
 }
 
@@ -201,10 +185,12 @@ type traits struct {
 }
 
 func (t Binding) traits() traits {
-	return traits{
-		name: t.spec.Name, limits: t.spec.Limits.withDefaults(), effect: t.effect,
-		keyed: t.keyed || t.effect == kernel.Idempotent,
+	k := traits{effect: t.effect, keyed: t.keyed || t.effect == kernel.Idempotent}
+	if t.spec != nil {
+		k.name, k.limits = t.spec.Name, t.spec.Limits
 	}
+	k.limits = k.limits.withDefaults()
+	return k
 }
 
 func (k traits) isRead() bool { return k.effect == kernel.Read }

@@ -75,19 +75,19 @@ func hear(err error) *complaint {
 	return &complaint{code: CodeFailed, message: err.Error()}
 }
 
-// judge is the outcome of a call that came back within l.
-func (k traits) judge(l *limit, r returned) Outcome {
+// judge is the outcome of a call that came back.
+func (r *running) judge(back returned) Outcome {
 	switch {
-	case r.panicked:
-		return k.fail(k.doubtful(kernel.CodeInternal, unexpected))
-	case r.failed == nil:
-		return k.succeed(r.result)
-	case r.failed.classified != nil:
-		return k.failAs(r.failed.classified, r.result)
-	case l.own.Err() != nil:
-		return k.fail(k.ended(l.caller()))
+	case back.panicked:
+		return r.fail(r.doubtful(kernel.CodeInternal, unexpected))
+	case back.failed == nil:
+		return r.succeed(back.result)
+	case back.failed.classified != nil:
+		return r.failAs(back.failed.classified, back.result)
+	case r.own.Err() != nil:
+		return r.fail(r.ended(r.reason()))
 	}
-	return k.fail(k.plain(r.failed))
+	return r.fail(r.plain(back.failed))
 }
 
 // failAs is the outcome of a call whose failure the tool classified.
@@ -197,5 +197,7 @@ func digestOf(text string) string {
 		h.Write(piece[:n])
 		text = text[n:]
 	}
-	return hex.EncodeToString(h.Sum(piece[:0]))
+	var digits [2 * sha256.Size]byte
+	hex.Encode(digits[:], h.Sum(piece[:0]))
+	return string(digits[:])
 }

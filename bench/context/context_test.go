@@ -126,7 +126,7 @@ func (r *run) do(tb testing.TB, c kernel.Command) kernel.Command {
 			tb.Fatal(err)
 		}
 	}
-	e, content := r.x.Task(c)(context.Background(), nil)
+	e, content := r.x.Task(c).Do(context.Background(), nil)
 	return r.next(tb, e, content)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/internal/leash"
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -206,7 +207,7 @@ func (r *run) order(cmd caused) error {
 		r.prepare(cmd.command)
 		return nil
 	}
-	_, err := r.apply(r.x.Task(cmd.command)(context.Background(), nil)) // computing returns
+	_, err := r.apply(r.x.Task(cmd.command).Do(context.Background(), nil)) // computing returns
 	return err
 }
 
@@ -268,7 +269,7 @@ func number(c kernel.Command) kernel.Seq {
 func (r *run) prepare(c kernel.Command) {
 	o := order{cmd: number(c)}
 	if _, waits := c.(kernel.SetTimer); !waits {
-		o.ctx, o.cancel = context.WithCancel(context.Background())
+		o.leash = new(leash.Leash)
 	}
 	_, o.asks = c.(kernel.AskHuman)
 	r.out = append(r.out, o)

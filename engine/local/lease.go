@@ -43,12 +43,12 @@ func (r *run) release() {
 // taken the run over: a process that was held up asks first.
 func (r *run) ifStillMine(task engine.Task) engine.Task {
 	until := r.lease.Until
-	return func(ctx context.Context, instead engine.Report) (kernel.Event, engine.Content) {
+	return engine.TaskFunc(func(ctx context.Context, instead engine.Report) (kernel.Event, engine.Content) {
 		if !r.stillMine(until) {
 			return nil, engine.Content{}
 		}
-		return task(ctx, instead)
-	}
+		return task.Do(ctx, instead)
+	})
 }
 
 // stillMine reports whether the run is still this process's, whose lease held

@@ -5,21 +5,21 @@ import (
 	"slices"
 
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/internal/leash"
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // order is a command that is out, and how to end it early.
 type order struct {
-	cmd    kernel.Seq
-	ctx    context.Context    // nil: of a timer, which runs nothing
-	cancel context.CancelFunc // of ctx
-	timer  engine.Timer       // nil: of a command that runs, or not yet started
-	asks   bool               // somebody about a call
+	cmd   kernel.Seq
+	leash *leash.Leash // nil: of a timer, which runs nothing
+	timer engine.Timer // nil: of a command that runs, or not yet started
+	asks  bool         // somebody about a call
 }
 
 func (o *order) stop() {
-	if o.cancel != nil {
-		o.cancel()
+	if o.leash != nil {
+		o.leash.End(context.Canceled)
 	}
 	if o.timer != nil {
 		o.timer.Stop()
@@ -56,7 +56,7 @@ func (o *orders) end(cmd kernel.Seq) {
 func (o *orders) abort(cmd kernel.Seq) {
 	switch i := o.index(cmd); {
 	case i < 0:
-	case (*o)[i].ctx == nil:
+	case (*o)[i].leash == nil:
 		o.end(cmd)
 	default:
 		(*o)[i].stop()

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/internal/leash"
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -67,9 +68,9 @@ func (r *run) session() session { return session{r.head.Tenant, r.head.User, r.h
 
 // work is a command that a goroutine carries out; without a task: nothing.
 type work struct {
-	cmd  kernel.Seq
-	ctx  context.Context
-	task engine.Task
+	cmd   kernel.Seq
+	leash *leash.Leash
+	task  engine.Task
 }
 
 func (e *Engine) newRun(head journal.Head, agent *engine.Agent) *run {
@@ -160,7 +161,7 @@ func (r *run) carry(w work) {
 	}
 	growStack(0)
 	for w.task != nil {
-		event, content := w.task(w.ctx, r.instead(w.cmd))
+		event, content := w.task.Do(w.leash, r.instead(w.cmd))
 		w = r.deliver(w.cmd, event, content)
 	}
 }
@@ -229,7 +230,7 @@ func (r *run) execute() work {
 			}
 			continue
 		}
-		w := work{o.cmd, o.ctx, r.task(c)}
+		w := work{o.cmd, o.leash, r.task(c)}
 		if own.task == nil {
 			own = w
 			continue
@@ -250,7 +251,7 @@ func (r *run) abort() {
 	}
 	for i := range r.out {
 		if o := &r.out[i]; o.asks && !r.asksAs(o.cmd) {
-			o.cancel()
+			o.stop()
 		}
 	}
 }

@@ -310,7 +310,7 @@ func (r *run) distrust(e kernel.Event) error {
 
 // askHere asks the agent's own approver. What it says is a vote like any other.
 func (r *run) askHere(c kernel.AskHuman) engine.Task {
-	return func(ctx context.Context, instead engine.Report) (kernel.Event, engine.Content) {
+	return engine.TaskFunc(func(ctx context.Context, instead engine.Report) (kernel.Event, engine.Content) {
 		vote, decided := r.x.Ask(ctx, &c, func() { instead(nil, engine.Content{}) })
 		if decided {
 			if _, err := r.eng.journal.Decide(context.WithoutCancel(ctx), vote); err != nil {
@@ -318,7 +318,7 @@ func (r *run) askHere(c kernel.AskHuman) engine.Task {
 			}
 		}
 		return nil, engine.Content{}
-	}
+	})
 }
 
 // asking reports whether somebody is being asked here.

@@ -448,5 +448,5 @@ func (r *run) leaves() bool {
 	if !r.eng.isLeaving() {
 		return false
 	}
-	return !slices.ContainsFunc(r.out, func(o order) bool { return o.ctx != nil })
+	return !slices.ContainsFunc(r.out, func(o order) bool { return o.leash != nil })
 }

@@ -29,7 +29,7 @@ func layers() []layer {
 	return append([]layer{
 		{dir: "kernel"},
 		{dir: "model/internal", may: []string{"kernel", "model", "model/internal/..."}},
-		{dir: "engine", may: below},
+		{dir: "engine", may: append([]string{"internal/leash"}, below...)},
 		{dir: ".", may: append([]string{"engine", "engine/local", "journal/memory", "journal/sqlite"}, below...)},
 		{dir: "console", may: public},
 		{dir: "desk", may: append([]string{"desk/internal/ranking", "desk/internal/unseen", "model/...", "tool/...", "journal/...", "verify/...", "engine/..."}, public...)},
@@ -39,6 +39,7 @@ func layers() []layer {
 		{dir: "cmd/holdfast", may: []string{"internal/cli"}},
 		{dir: "sim", may: []string{"..."}},
 		{dir: "internal/archtest"},
+		{dir: "internal/leash"},
 		{dir: "internal/process"},
 		{dir: "internal/sandbox", may: []string{"internal/process"}},
 	}, siblings()...)
@@ -48,6 +49,9 @@ func siblings() []layer {
 	var out []layer
 	for _, c := range contracts() {
 		l := layer{dir: c, may: []string{"kernel"}}
+		if c == "tool" {
+			l.may = append(l.may, "internal/leash")
+		}
 		if c == "tool" || c == "policy" {
 			l.parts = []string{"internal/process", "internal/sandbox"}
 		}
