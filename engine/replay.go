@@ -71,7 +71,7 @@ func NewReplay(run string, prior []kernel.Message) *Replay {
 // An error is the kernel's, or that of a content which does not fit, and leaves
 // everything as it was.
 func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
-	state, commands, err := kernel.AppendStep(r.room[:0], r.State, e)
+	state, commands, err := kernel.AppendStep(r.room[:0], &r.State, e)
 	if err != nil {
 		return nil, err
 	}

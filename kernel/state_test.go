@@ -155,7 +155,7 @@ func TestAppendStep(t *testing.T) {
 		w := takeWalk(rapidChooser{t}, true, 60)
 		kept := []Command{Abort{Cmd: 1}}
 		for i, e := range w.events {
-			next, commands, err := AppendStep(kept, w.states[i], e)
+			next, commands, err := AppendStep(kept, &w.states[i], e)
 			if err != nil {
 				t.Fatalf("event %d: %v", i, err)
 			}
@@ -163,7 +163,7 @@ func TestAppendStep(t *testing.T) {
 			if got, want := jsonOf(t, commands), jsonOf(t, kept)+jsonOf(t, w.commands[i]); got != want {
 				t.Fatalf("event %d:\n%s\nwant\n%s", i, got, want)
 			}
-			if same, again, err := AppendStep(kept, next, RunStarted{}); err == nil || len(again) != len(kept) {
+			if same, again, err := AppendStep(kept, &next, RunStarted{}); err == nil || len(again) != len(kept) {
 				t.Fatalf("%v, with %d commands and %v", DescribeState(same), len(again), err)
 			}
 			kept = commands[:len(kept)]

@@ -10,17 +10,17 @@ import (
 // UNEXPECTED_EVENT, INVALID_EVENT or CONFIGURATION (a bad Spec); the state it
 // then returns is s itself.
 func Step(s State, e Event) (State, []Command, error) {
-	return AppendStep(nil, s, e)
+	return AppendStep(nil, &s, e)
 }
 
 // AppendStep is Step that appends the commands to those before, so that a driver
 // can take the room of earlier ones that it has carried out. With an error it
-// returns before as it is.
-func AppendStep(before []Command, s State, e Event) (next State, commands []Command, err error) {
-	next, commands = s, before
+// returns before as it is. It only reads s.
+func AppendStep(before []Command, s *State, e Event) (next State, commands []Command, err error) {
+	next, commands = *s, before
 	m := machine{State: &next, out: &commands}
 	if err := m.step(e); err != nil {
-		return s, before, err
+		return *s, before, err
 	}
 	return next, commands, nil
 }
