@@ -3,13 +3,15 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/model/internal/transport"
 )
 
-// assembly is a reply on its way. The zero value with a maker is an empty one.
+// assembly is a reply on its way, and serves for one after another. The zero
+// value with a maker is an empty one.
 type assembly struct {
 	maker string
 	watch func(model.Delta)
@@ -23,8 +25,27 @@ type assembly struct {
 	others    []kernel.BlockKind
 	calls     calls
 	stop      string // the wire's finish reason
-	usage     *kernel.Usage
+	usage     kernel.Usage
+	reported  bool // usage was
 	fault     string
+}
+
+// forget makes an empty assembly of this one. It keeps the memory of lists that
+// are as short as usual.
+func (a *assembly) forget() {
+	*a = assembly{
+		maker: a.maker,
+		in:    reader{fragments: emptied(a.in.fragments)},
+		calls: calls{open: emptied(a.calls.open)},
+	}
+}
+
+func emptied[T any](list []T) []T {
+	if cap(list) > 8 {
+		return nil
+	}
+	clear(list[:cap(list)])
+	return list[:0]
 }
 
 // blame records a contradiction. The first one stays.
@@ -111,17 +132,32 @@ func (a *assembly) finished(reason string) {
 }
 
 // Usage returns what was reported so far.
-func (a *assembly) Usage() *kernel.Usage { return a.usage }
+func (a *assembly) Usage() *kernel.Usage {
+	if !a.reported {
+		return nil
+	}
+	u := a.usage
+	return &u
+}
+
+// written is a Reply with what most have, in one piece.
+type written struct {
+	model.Reply
+	usage  kernel.Usage
+	blocks [2]kernel.Block
+	calls  [1]kernel.Call
+}
 
 // Reply turns what arrived into a Reply.
 func (a *assembly) Reply() *model.Reply {
 	if !a.chosen {
 		a.blame("the reply has no choice")
 	}
-	called, fault := a.calls.finish()
+	open, fault := a.calls.finish()
 	a.blame(fault)
-	blocks := a.private()
-	for _, s := range []*transport.Joined{&a.text, &a.refusal} {
+	w := &written{}
+	blocks := a.private(w.blocks[:0])
+	for _, s := range [...]*transport.Joined{&a.text, &a.refusal} {
 		if s.Len() > 0 {
 			blocks = append(blocks, kernel.Block{Kind: kernel.BlockText, Text: s.String()})
 		}
@@ -129,25 +165,27 @@ func (a *assembly) Reply() *model.Reply {
 	for _, kind := range a.others {
 		blocks = append(blocks, kernel.Block{Kind: kind})
 	}
-	for i := range called {
-		blocks = append(blocks, kernel.Block{Kind: kernel.BlockCall, Call: &called[i]})
+	called := slices.Grow(w.calls[:0], len(open))
+	for _, o := range open {
+		called = append(called, o.neutral())
+		blocks = append(blocks, kernel.Block{Kind: kernel.BlockCall, Call: &called[len(called)-1]})
 	}
-	stop := stopReason(a.stop)
+	w.Message = kernel.Message{Role: kernel.RoleAssistant, Blocks: slices.Clip(blocks)}
+	w.Stop = stopReason(a.stop)
 	if a.refusal.Len() > 0 {
-		stop = kernel.StopRefusal
+		w.Stop = kernel.StopRefusal
 	}
-	return &model.Reply{
-		Message: kernel.Message{Role: kernel.RoleAssistant, Blocks: blocks},
-		Stop:    stop,
-		Usage:   a.usage,
-		Fault:   a.fault,
+	if a.reported {
+		w.usage = a.usage
+		w.Usage = &w.usage
 	}
+	w.Fault = a.fault
+	return &w.Reply
 }
 
-// private returns the reasoning blocks. reasoning_content is kept as the JSON
+// private appends the reasoning blocks. reasoning_content is kept as the JSON
 // string that replays it, and parts of a content array as a JSON array.
-func (a *assembly) private() []kernel.Block {
-	var blocks []kernel.Block
+func (a *assembly) private(blocks []kernel.Block) []kernel.Block {
 	add := func(data []byte) {
 		blocks = append(blocks, kernel.Block{
 			Kind:    kernel.BlockReason,

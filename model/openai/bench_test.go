@@ -98,6 +98,21 @@ func BenchmarkDecodeStream2KB(b *testing.B) {
 	}
 }
 
+func BenchmarkDecodePlain(b *testing.B) {
+	in := []byte(`{"id":"chatcmpl-1","object":"chat.completion","created":1700000000,"model":"scripted","choices":[{"index":0,"message":{"role":"assistant","content":null,` +
+		`"tool_calls":[{"id":"call_000001","type":"function","function":{"name":"lookup","arguments":"{\"n\":1}"}}]},"finish_reason":"tool_calls"}],` +
+		`"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120}}`)
+	a := assembly{maker: "openai"}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := a.ReadPlain(in); err != nil {
+			b.Fatal(err)
+		}
+		a.Reply()
+		a.forget()
+	}
+}
+
 func BenchmarkEncodeMessage(b *testing.B) {
 	m := inMemory(b, "")
 	msg := &kernel.Message{Role: kernel.RoleTool, Blocks: []kernel.Block{

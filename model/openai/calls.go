@@ -16,10 +16,11 @@ const maxCalls = 128
 type calls struct {
 	open   []*openCall
 	legacy *openCall // of message.function_call
+	room   openCall  // for the first one
 }
 
 type openCall struct {
-	index *int64
+	index position
 	id    string
 	name  string
 	args  transport.Joined
@@ -44,10 +45,19 @@ func (c *calls) add(f *fragment, whole bool) (fault string) {
 		if len(c.open) == maxCalls {
 			return "the reply has too many calls"
 		}
-		to = &openCall{index: f.index}
-		c.open = append(c.open, to)
+		to = c.begin(f.index)
 	}
 	return to.add(f.id, &f.function)
+}
+
+func (c *calls) begin(index position) *openCall {
+	o := &c.room
+	if len(c.open) > 0 {
+		o = &openCall{}
+	}
+	o.index = index
+	c.open = append(c.open, o)
+	return o
 }
 
 func (f *fragment) empty() bool {
@@ -75,15 +85,15 @@ func (c *calls) find(f *fragment) (*openCall, string) {
 		}
 	}
 	switch {
-	case f.index == nil && f.id == "" && f.function.name != "":
+	case !f.index.known && f.id == "" && f.function.name != "":
 		return nil, ""
 	case matches == 1:
 		return found, ""
 	case matches > 1:
 		return nil, "a fragment may belong to more than one call"
-	case f.function.name == "" && f.id == "" && f.index == nil:
+	case f.function.name == "" && f.id == "" && !f.index.known:
 		return nil, "a fragment belongs to no call"
-	case f.function.name == "" && f.id != "" && f.index != nil && c.has(*f.index):
+	case f.function.name == "" && f.id != "" && f.index.known && c.has(f.index):
 		return nil, "a call has two ids"
 	}
 	return nil, ""
@@ -91,15 +101,15 @@ func (c *calls) find(f *fragment) (*openCall, string) {
 
 // mayBe tells whether nothing in f speaks against its being a piece of o.
 func (o *openCall) mayBe(f *fragment) bool {
-	if f.index != nil && (o.index == nil || *o.index != *f.index) {
+	if f.index.known && o.index != f.index {
 		return false
 	}
 	// A call that has no id yet takes one by its index.
-	return f.id == "" || o.id == f.id || o.id == "" && f.index != nil
+	return f.id == "" || o.id == f.id || o.id == "" && f.index.known
 }
 
-func (c *calls) has(index int64) bool {
-	return slices.ContainsFunc(c.open, func(o *openCall) bool { return o.index != nil && *o.index == index })
+func (c *calls) has(index position) bool {
+	return slices.ContainsFunc(c.open, func(o *openCall) bool { return o.index == index })
 }
 
 // Report A06: the wire's older form knows one call, without an id.
@@ -138,7 +148,7 @@ func (o *openCall) add(id string, f *function) string {
 
 // finish returns the calls: in the order of their indices where all have one,
 // and otherwise as they came.
-func (c *calls) finish() ([]kernel.Call, string) {
+func (c *calls) finish() ([]*openCall, string) {
 	fault := ""
 	if c.legacy != nil {
 		if len(c.open) > 0 {
@@ -146,12 +156,13 @@ func (c *calls) finish() ([]kernel.Call, string) {
 		}
 		c.open = append(c.open, c.legacy)
 	}
-	if !slices.ContainsFunc(c.open, func(o *openCall) bool { return o.index == nil }) {
-		slices.SortStableFunc(c.open, func(a, b *openCall) int { return cmp.Compare(*a.index, *b.index) })
+	if !slices.ContainsFunc(c.open, func(o *openCall) bool { return !o.index.known }) {
+		slices.SortStableFunc(c.open, func(a, b *openCall) int { return cmp.Compare(a.index.at, b.index.at) })
 	}
-	out := make([]kernel.Call, len(c.open))
-	for i, o := range c.open {
-		out[i] = kernel.Call{ID: o.id, Name: o.name, Arguments: o.args.String()}
-	}
-	return out, fault
+	return c.open, fault
+}
+
+// neutral returns the call as it is known everywhere else.
+func (o *openCall) neutral() kernel.Call {
+	return kernel.Call{ID: o.id, Name: o.name, Arguments: o.args.String()}
 }

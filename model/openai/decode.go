@@ -19,11 +19,10 @@ func (a *assembly) ReadStream(r io.Reader) error {
 		if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
 			return nil
 		}
-		v, ok := transport.Parse(ev.Data)
+		ans, ok := a.in.read(ev.Data)
 		if !ok {
 			return transport.Invalid("a chunk of the answer is no JSON")
 		}
-		ans := a.in.read(v)
 		if err := a.take(ans); err != nil {
 			return err
 		}
@@ -39,7 +38,10 @@ func (a *assembly) ReadStream(r io.Reader) error {
 
 // last tells a chunk of usage alone: after a finish reason nothing but [DONE]
 // follows it, and some servers leave that out and the stream open.
-func (v *answer) last() bool { return len(v.choices) == 0 && usageOf(v.usage) != nil }
+func (v *answer) last() bool {
+	_, reported := v.usage.neutral()
+	return len(v.choices) == 0 && reported
+}
 
 // broken judges a stream that broke, or that was still open at the end of the
 // request's time: what was to come after the finish reason could only have been
@@ -53,14 +55,13 @@ func (a *assembly) broken(err error) error {
 
 // ReadPlain reads an answer that is one JSON value.
 func (a *assembly) ReadPlain(data []byte) error {
-	v, ok := transport.Parse(data)
+	ans, ok := a.in.read(data)
 	if !ok {
 		if transport.EndsEarly(data) {
 			return transport.Cut()
 		}
 		return transport.Invalid("the answer is no JSON")
 	}
-	ans := a.in.read(v)
 	if ans.choices == nil && ans.problem.empty() {
 		return transport.Invalid("the answer has no choices")
 	}
@@ -73,8 +74,8 @@ func (a *assembly) take(v *answer) error {
 		return v.problem.failure(0)
 	}
 	a.blame(v.fault)
-	if u := usageOf(v.usage); u != nil {
-		a.usage = u // cumulative where it comes more than once
+	if u, ok := v.usage.neutral(); ok {
+		a.usage, a.reported = u, true // cumulative where it comes more than once
 	}
 	if len(v.choices) > 1 {
 		a.blame("the reply has more than one choice")
@@ -93,37 +94,19 @@ func (a *assembly) take(v *answer) error {
 	return nil
 }
 
-// usageOf returns nil for a usage that is absent or cannot be true.
-func usageOf(v transport.Value) *kernel.Usage {
-	var prompt, completion, details, cached transport.Value
-	for name, m := range v.Members {
-		switch string(name) {
-		case "prompt_tokens":
-			prompt = m
-		case "completion_tokens":
-			completion = m
-		case "prompt_tokens_details":
-			details = m
-		}
-	}
-	for name, m := range details.Members {
-		if string(name) == "cached_tokens" {
-			cached = m
-		}
-	}
-	if prompt.Null() {
-		return nil
+// neutral returns false for a usage that is absent or cannot be true.
+func (u *usage) neutral() (kernel.Usage, bool) {
+	if u.prompt.Null() {
+		return kernel.Usage{}, false
 	}
 	var counts [3]int64
-	for i, n := range []transport.Value{prompt, completion, cached} {
+	for i, n := range [...]transport.Value{u.prompt, u.completion, u.cached} {
 		var ok bool
 		if counts[i], ok = n.Int(); !ok {
-			return nil
+			return kernel.Usage{}, false
 		}
 	}
-	if _, ok := transport.Tokens(counts[:]...); !ok {
-		return nil
-	}
+	_, ok := transport.Tokens(counts[:]...)
 	// The cached tokens are among the prompt's.
-	return &kernel.Usage{Input: counts[0], Output: counts[1], CacheRead: min(counts[2], counts[0])}
+	return kernel.Usage{Input: counts[0], Output: counts[1], CacheRead: min(counts[2], counts[0])}, ok
 }

@@ -31,15 +31,11 @@ func (m *Model) body(req *model.Request) (transport.Pieces, error) {
 	if limit <= 0 {
 		limit = m.endpoint.Info.MaxTokens
 	}
-	tail := append(make([]byte, 0, tailSize), `],"`...)
-	comma := tail[1:2] // its memory does for both
-	tail = append(append(tail, m.limitField...), `":`...)
-	tail = strconv.AppendInt(tail, int64(limit), 10)
-	return &body{head: head, messages: messages, comma: comma, tail: append(tail, '}')}, nil
+	b := &body{head: head, messages: messages}
+	b.tail = append(append(append(b.room[:0], `],"`...), m.limitField...), `":`...)
+	b.tail = append(strconv.AppendInt(b.tail, int64(limit), 10), '}')
+	return b, nil
 }
-
-// tailSize is room enough for either field and its limit.
-const tailSize = 48
 
 // encoded returns messages that all have their bytes.
 func (m *Model) encoded(messages []model.Message) ([]model.Message, error) {
@@ -63,8 +59,10 @@ func (m *Model) encoded(messages []model.Message) ([]model.Message, error) {
 // body is the pieces of a request, found where they are: a list of them would
 // grow with the history.
 type body struct {
-	head, comma, tail []byte
-	messages          []model.Message
+	head     []byte
+	messages []model.Message
+	tail     []byte
+	room     [48]byte // for the tail, with either field and its limit
 }
 
 // Len counts the head, the tail, and two pieces a message.
@@ -83,7 +81,7 @@ func (b *body) Piece(i int) []byte {
 	case i == 1 && bytes.HasSuffix(b.head, []byte{'['}): // no system message
 		return nil
 	}
-	return b.comma
+	return b.tail[1:2] // a comma
 }
 
 // EncodeHead returns the request up to its first message, the instructions

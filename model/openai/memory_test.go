@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"reflect"
 	"testing"
+
+	"github.com/holdfast-run/holdfast/model"
 )
 
-// The memory of a plain answer serves for the next one: a reply holds none of
-// it.
+// The memory of a plain answer and that of an assembly serve for the next one: a
+// reply holds none of either.
 func TestReplyHoldsNoMemoryOfItsAnswer(t *testing.T) {
+	const other = `{"choices":[{"index":0,"message":{"tool_calls":[{"id":"x","function":{"name":"y","arguments":"z"}},{"id":"w"}]}}],"usage":{"prompt_tokens":9,"completion_tokens":9}}`
 	for _, body := range []string{
 		`{"choices":[{"index":0,"message":{"content":"plain","reasoning_content":"because","tool_calls":[` +
 			`{"id":"call_1","type":"function","function":{"name":"look","arguments":"{\"n\":1}"}},` +
@@ -26,8 +29,33 @@ func TestReplyHoldsNoMemoryOfItsAnswer(t *testing.T) {
 		if err := kept.ReadPlain([]byte(body)); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := lost.Reply(), kept.Reply(); !reflect.DeepEqual(got, want) {
+		got, want := lost.Reply(), kept.Reply()
+		lost.forget()
+		if err := lost.ReadPlain([]byte(other)); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s\nbecomes %+v\nwithout its memory, with it %+v", body, got, want)
 		}
+	}
+}
+
+// What one answer left behind is not in the next reply.
+func TestAssemblyForgets(t *testing.T) {
+	again := &assembly{maker: "m", watch: func(model.Delta) {}}
+	if err := again.ReadPlain([]byte(`{"choices":[{"index":1},{"index":0,"message":{"content":[{"type":"thinking"},{"type":"odd"}],"refusal":"no","reasoning_content":"r\ud83d",` +
+		`"function_call":{"name":"f"},"tool_calls":[{"index":1,"id":"a","function":{"name":"b","arguments":"c"}},{"id":"d"}]},"finish_reason":"stop"}],` +
+		`"usage":{"prompt_tokens":1,"completion_tokens":1}}`)); err != nil {
+		t.Fatal(err)
+	}
+	again.forget()
+	first := &assembly{maker: "m"}
+	for _, a := range []*assembly{again, first} {
+		if err := a.ReadPlain([]byte(`{"choices":[{"index":0,"message":{"content":"plain","tool_calls":[{"id":"e"}]}}]}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := again.Reply(), first.Reply(); !reflect.DeepEqual(got, want) || again.watch != nil {
+		t.Errorf("%+v\nwithout what came before %+v", got, want)
 	}
 }

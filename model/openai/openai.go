@@ -8,6 +8,7 @@ package openai
 
 import (
 	"context"
+	"sync"
 
 	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/model/internal/transport"
@@ -19,6 +20,7 @@ type Model struct {
 	limitField      LimitField
 	replayReasoning bool
 	counter         *counter
+	assemblies      *sync.Pool // of *assembly
 }
 
 var (
@@ -35,7 +37,9 @@ func New(cfg Config) (*Model, error) {
 	}
 	cfg = cfg.withDefaults()
 	s := cfg.settings()
-	return &Model{endpoint: wire().Connect(&s), limitField: cfg.LimitField, replayReasoning: cfg.ReplayReasoning, counter: new(counter)}, nil
+	m := &Model{endpoint: wire().Connect(&s), limitField: cfg.LimitField, replayReasoning: cfg.ReplayReasoning, counter: new(counter)}
+	m.assemblies = &sync.Pool{New: func() any { return &assembly{maker: m.endpoint.Maker} }}
+	return m, nil
 }
 
 // Info describes the model.
@@ -60,5 +64,10 @@ func (m *Model) Call(ctx context.Context, req *model.Request, watch func(model.D
 	if err != nil {
 		return nil, transport.Unfit(err)
 	}
-	return m.endpoint.Call(ctx, pieces, req.Timeout, &assembly{maker: m.endpoint.Maker, watch: watch})
+	a, _ := m.assemblies.Get().(*assembly)
+	a.watch = watch
+	reply, err := m.endpoint.Call(ctx, pieces, req.Timeout, a)
+	a.forget() // the reply refers to nothing of it
+	m.assemblies.Put(a)
+	return reply, err
 }

@@ -9,7 +9,7 @@ import (
 // answer is a plain answer, or one chunk of a streamed one.
 type answer struct {
 	choices []choice // nil: the key is absent
-	usage   transport.Value
+	usage   usage
 	problem *problem
 	fault   string // a field of the wrong type, which counts as absent
 }
@@ -31,10 +31,16 @@ type delta struct {
 
 // fragment is a call, or a piece of one. An absent index is not 0.
 type fragment struct {
-	index    *int64
+	index    position
 	id       string
 	kind     string
 	function function
+}
+
+// position is the index of a call, where it has one.
+type position struct {
+	at    int64
+	known bool
 }
 
 type function struct {
@@ -42,38 +48,52 @@ type function struct {
 	arguments transport.Value
 }
 
+type usage struct {
+	prompt, completion, cached transport.Value
+}
+
 // maxChoices bounds what is kept of an answer's choices: one is allowed.
 const maxChoices = 2
 
 // reader reads answers, one after another into the same memory.
 type reader struct {
+	in     transport.Scan
 	answer answer
-	room   [1]choice // for those of an answer, of which there should be no more
+	// For the choices of an answer, of which there should be no more, and for
+	// the calls in all of them.
+	room      [1]choice
+	fragments []fragment
 }
 
-// read returns the answer that v is. It is valid until the next one is read,
-// and as long as v is.
-func (r *reader) read(v transport.Value) *answer {
+// read returns the answer that data is, and false when data is no JSON. The
+// answer is valid until the next one is read, and as long as data is.
+func (r *reader) read(data []byte) (*answer, bool) {
+	r.in = transport.NewScan(data)
 	r.answer = answer{}
-	var choices, problem transport.Value
-	for name, m := range v.Members {
+	r.fragments = r.fragments[:0]
+	var problem transport.Value
+	var chosen bool
+	r.object("answer")
+	for name := range r.in.Members {
 		switch string(name) {
 		case "choices":
-			r.once(choices, "choices")
-			choices = m
+			r.once(&chosen, "choices")
+			r.choices()
 		case "usage":
-			r.answer.usage = m
+			r.usage()
 		case "error":
-			problem = m
+			problem = r.in.Value()
 		}
 	}
-	r.object(v, "answer")
+	if !r.in.Whole() {
+		return nil, false
+	}
 	r.problem(problem)
-	r.choices(choices)
 	if r.answer.choices == nil && problem.Null() {
+		v, _ := transport.Parse(data)
 		r.answer.problem = flat(v)
 	}
-	return &r.answer
+	return &r.answer, true
 }
 
 // wrong notes a field of the wrong type. The first one stays.
@@ -83,34 +103,47 @@ func (r *reader) wrong(field string) {
 	}
 }
 
-// once notes a member that is there twice, when before is what came first:
-// which of the two the provider meant is not for this side to decide. null says
-// nothing.
-func (r *reader) once(before transport.Value, field string) {
-	if !before.Null() && r.answer.fault == "" {
+// once notes a member that is there twice: which of the two the provider meant
+// is not for this side to decide. null says nothing.
+func (r *reader) once(seen *bool, field string) {
+	if *seen && r.answer.fault == "" {
 		r.answer.fault = "a field of the reply is there twice: " + field
 	}
+	*seen = !r.in.Null()
 }
 
 // object notes a value that should be an object.
-func (r *reader) object(v transport.Value, field string) {
-	if !v.Null() && v[0] != '{' {
+func (r *reader) object(field string) {
+	if !r.in.Null() && r.in.Kind() != '{' {
 		r.wrong(field)
 	}
 }
 
 // array notes a value that should be an array, and tells one.
-func (r *reader) array(v transport.Value, field string) bool {
-	if v.Null() {
-		return false
-	}
-	if v[0] != '[' {
+func (r *reader) array(field string) bool {
+	is := r.in.Kind() == '['
+	if !is && !r.in.Null() {
 		r.wrong(field)
 	}
-	return v[0] == '['
+	return is
 }
 
-func (r *reader) text(v transport.Value, field string) string {
+func (r *reader) text(field string) string {
+	s, ok := r.in.Value().Text()
+	if !ok {
+		r.wrong(field)
+	}
+	return s
+}
+
+// word returns a text that is nearly always one of a few.
+func (r *reader) word(field string) string {
+	v := r.in.Value()
+	for _, known := range [...]string{"stop", "tool_calls", "function", "length"} {
+		if len(v) == len(known)+2 && string(v[1:len(v)-1]) == known {
+			return known
+		}
+	}
 	s, ok := v.Text()
 	if !ok {
 		r.wrong(field)
@@ -119,7 +152,8 @@ func (r *reader) text(v transport.Value, field string) string {
 }
 
 // quoted returns a string as it stands in the JSON.
-func (r *reader) quoted(v transport.Value, field string) transport.Value {
+func (r *reader) quoted(field string) transport.Value {
+	v := r.in.Value()
 	if !v.Null() && v[0] != '"' {
 		r.wrong(field)
 	}
@@ -136,114 +170,134 @@ func (r *reader) problem(v transport.Value) {
 	}
 }
 
-func (r *reader) choices(v transport.Value) {
-	if !r.array(v, "choices") {
-		r.answer.choices = nil
-		return
-	}
-	r.answer.choices = r.room[:0]
-	for e := range v.Elements {
-		if len(r.answer.choices) < maxChoices {
-			r.answer.choices = append(r.answer.choices, r.choice(e))
+func (r *reader) usage() {
+	u := &r.answer.usage
+	*u = usage{}
+	for name := range r.in.Members {
+		switch string(name) {
+		case "prompt_tokens":
+			u.prompt = r.in.Value()
+		case "completion_tokens":
+			u.completion = r.in.Value()
+		case "prompt_tokens_details":
+			u.cached = nil
+			for name := range r.in.Members {
+				if string(name) == "cached_tokens" {
+					u.cached = r.in.Value()
+				}
+			}
 		}
 	}
 }
 
-func (r *reader) choice(v transport.Value) (c choice) {
-	r.object(v, "choice")
-	var message, delta, reason transport.Value
-	for name, m := range v.Members {
+func (r *reader) choices() {
+	r.answer.choices = nil
+	if r.array("choices") {
+		r.answer.choices = r.room[:0]
+	}
+	for range r.in.Elements {
+		if len(r.answer.choices) < maxChoices {
+			r.answer.choices = append(r.answer.choices, choice{})
+			r.choice(&r.answer.choices[len(r.answer.choices)-1])
+		}
+	}
+}
+
+func (r *reader) choice(c *choice) {
+	var message, delta, reason bool
+	r.object("choice")
+	for name := range r.in.Members {
 		switch string(name) {
 		case "index":
 			var ok bool
-			if c.index, ok = m.Int(); !ok {
+			if c.index, ok = r.in.Value().Int(); !ok {
 				r.wrong("index")
 			}
 		case "message":
-			r.once(message, "message")
-			message = m
+			r.once(&message, "message")
+			c.message = r.delta("message")
 		case "delta":
-			r.once(delta, "delta")
-			delta = m
+			r.once(&delta, "delta")
+			c.delta = r.delta("delta")
 		case "finish_reason":
-			r.once(reason, "finish_reason")
-			reason = m
+			r.once(&reason, "finish_reason")
+			c.finishReason = r.word("finish_reason")
 		}
 	}
-	c.message = r.delta(message, "message")
-	c.delta = r.delta(delta, "delta")
-	c.finishReason = r.text(reason, "finish_reason")
-	return c
 }
 
-func (r *reader) delta(v transport.Value, field string) (d delta) {
-	r.object(v, field)
-	var calls transport.Value
-	for name, m := range v.Members {
+func (r *reader) delta(field string) (d delta) {
+	var called bool
+	r.object(field)
+	for name := range r.in.Members {
 		switch string(name) {
 		case "content":
-			d.content = m
+			d.content = r.in.Value()
 		case "refusal":
-			d.refusal = r.quoted(m, "refusal")
+			d.refusal = r.quoted("refusal")
 		case "reasoning_content":
-			d.reasoning = r.quoted(m, "reasoning_content")
+			d.reasoning = r.quoted("reasoning_content")
 		case "tool_calls":
-			r.once(calls, "tool_calls")
-			calls = m
+			r.once(&called, "tool_calls")
+			d.toolCalls = r.calls()
 		case "function_call":
-			if !m.Null() {
-				f := r.function(m, "function_call")
+			if !r.in.Null() {
+				f := r.function("function_call")
 				d.legacy = &f
 			}
 		}
 	}
-	d.toolCalls = r.fragments(calls)
 	return d
 }
 
-// fragments keeps one more than is allowed, so that it shows.
-func (r *reader) fragments(v transport.Value) (out []fragment) {
-	if !r.array(v, "tool_calls") {
-		return nil
-	}
-	for e := range v.Elements {
-		if len(out) <= maxCalls {
-			out = append(out, r.fragment(e))
+// calls keeps one more than is allowed, so that it shows.
+func (r *reader) calls() []fragment {
+	r.array("tool_calls")
+	first := len(r.fragments)
+	for range r.in.Elements {
+		if len(r.fragments)-first <= maxCalls {
+			r.fragments = append(r.fragments, r.fragment())
 		}
 	}
-	return out
+	return r.fragments[first:]
 }
 
-func (r *reader) fragment(v transport.Value) (f fragment) {
-	r.object(v, "tool_calls")
-	for name, m := range v.Members {
+func (r *reader) fragment() (f fragment) {
+	r.object("tool_calls")
+	for name := range r.in.Members {
 		switch string(name) {
 		case "index":
-			n, ok := m.Int()
-			if !ok {
-				r.wrong("index")
-			} else if !m.Null() {
-				f.index = &n
-			}
+			r.position(&f.index)
 		case "id":
-			f.id = r.text(m, "id")
+			f.id = r.text("id")
 		case "type":
-			f.kind = r.text(m, "type")
+			f.kind = r.word("type")
 		case "function":
-			f.function = r.function(m, "function")
+			f.function = r.function("function")
 		}
 	}
 	return f
 }
 
-func (r *reader) function(v transport.Value, field string) (f function) {
-	r.object(v, field)
-	for name, m := range v.Members {
+// position leaves what is there to a null.
+func (r *reader) position(p *position) {
+	v := r.in.Value()
+	n, ok := v.Int()
+	if !ok {
+		r.wrong("index")
+	} else if !v.Null() {
+		*p = position{n, true}
+	}
+}
+
+func (r *reader) function(field string) (f function) {
+	r.object(field)
+	for name := range r.in.Members {
 		switch string(name) {
 		case "name":
-			f.name = r.text(m, "name")
+			f.name = r.text("name")
 		case "arguments":
-			f.arguments = m
+			f.arguments = r.in.Value()
 		}
 	}
 	return f

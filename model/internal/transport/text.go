@@ -170,7 +170,7 @@ func Unquote(raw []byte) string {
 		return string(inside)
 	}
 	if s, ok := unescape(inside); ok {
-		return string(s)
+		return s
 	}
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -181,18 +181,21 @@ func Unquote(raw []byte) string {
 
 // unescape resolves the escapes of one character each, and gives up on one by
 // number.
-func unescape(s []byte) ([]byte, bool) {
-	out := make([]byte, 0, len(s))
+func unescape(s []byte) (string, bool) {
+	var out strings.Builder
+	out.Grow(len(s))
 	for {
 		i := bytes.IndexByte(s, '\\')
 		if i < 0 {
-			return append(out, s...), true
+			out.Write(s)
+			return out.String(), true
 		}
 		at := strings.IndexByte(`"\/bfnrt`, s[i+1])
 		if at < 0 {
-			return nil, false
+			return "", false
 		}
-		out = append(append(out, s[:i]...), "\"\\/\b\f\n\r\t"[at])
+		out.Write(s[:i])
+		out.WriteByte("\"\\/\b\f\n\r\t"[at])
 		s = s[i+2:]
 	}
 }

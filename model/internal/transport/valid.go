@@ -154,11 +154,13 @@ func (c *checker) number() bool {
 
 // one steps over one of some bytes, if one is there.
 func (c *checker) one(of string) bool {
-	is := c.at < len(c.text) && strings.IndexByte(of, c.text[c.at]) >= 0
-	if is {
-		c.at++
+	for i := range len(of) {
+		if c.at < len(c.text) && c.text[c.at] == of[i] {
+			c.at++
+			return true
+		}
 	}
-	return is
+	return false
 }
 
 // digits takes at least one.
