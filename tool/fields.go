@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -52,29 +53,50 @@ func decodesItself(t reflect.Type) bool {
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// fills reports whether a struct has a plain field of its own for each argument
-// of f, by its exact name. Such arguments decode in one way only.
-func (f *flat) fills(t reflect.Type) bool {
+// fields returns which field of a struct each argument of f fills, nil unless
+// there is a plain one of its own for each, by its exact name. Such arguments
+// decode in one way only.
+func (f *flat) fields(t reflect.Type) []int {
 	if t.Kind() != reflect.Struct || decodesItself(t) {
-		return false
+		return nil
 	}
+	fields := make([]int, len(f.names))
 	found := map[string]bool{}
-	for field := range t.Fields() {
+	for i := range t.NumField() {
+		field := t.Field(i)
 		tag := field.Tag.Get("json")
 		if tag == "-" || !field.IsExported() {
 			continue
 		}
-		name, _, _ := strings.Cut(tag, ",")
+		name, options, _ := strings.Cut(tag, ",")
 		name = cmp.Or(name, field.Name)
-		if _, wanted := f.names[name]; !wanted {
+		arg, wanted := f.names[name]
+		if !wanted {
 			continue
 		}
 		if found[name] || !isPlain(field.Type) {
-			return false
+			return nil
 		}
 		found[name] = true
+		if fields[arg] = i; isSpecial(field.Type, options) || !legalName(name) {
+			fields[arg] = noField
+		}
 	}
-	return len(found) == len(f.names)
+	if len(found) < len(f.names) {
+		return nil
+	}
+	return fields
+}
+
+// noField stands for a field that only encoding/json can fill.
+const noField = -1
+
+// isSpecial reports whether encoding/json fills a plain field in a way of its own.
+func isSpecial(t reflect.Type, options string) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return decodesItself(t) || slices.Contains(strings.Split(options, ","), "string")
 }
 
 // isPlain tells the types that take one JSON value, whoever decodes it.

@@ -33,29 +33,74 @@ func flatOf(t testing.TB, schema string) *flat {
 // Plain arguments decode into the same, or fail with the same words, as those
 // that are looked at once more.
 func TestPlainArgumentsDecodeAlike(t *testing.T) {
-	f := function[plainIn, Result]{plain: flatOf(t, plainSchema)}
-	if !f.plain.fills(reflect.TypeFor[plainIn]()) {
-		t.Fatal("they are not plain")
-	}
-	r := rand.New(rand.NewPCG(3, 3))
-	good, bad := 0, 0
-	for range 20_000 {
-		args := randomArguments(r, plainSchema)
-		var got, want plainIn
-		gotErr, wantErr := f.decode([]byte(args), &got), decodeStrictly([]byte(args), &want)
-		if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(words(gotErr), words(wantErr)) {
-			t.Fatalf("%s\ndecodes into %+v, %v\nwant %+v, %v", args, got, gotErr, want, wantErr)
+	t.Run("narrow", decodeAlike[plainIn](plainSchema))
+	t.Run("all kinds", decodeAlike[kindsIn](kindsSchema))
+	t.Run("in ways of their own", decodeAlike[specialIn](specialSchema))
+	t.Run("of other kinds", decodeAlike[otherIn](specialSchema))
+}
+
+const kindsSchema = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"},"long_name":{"type":"boolean"},"e":{"type":"integer"}},"additionalProperties":false}`
+
+type kindsIn struct {
+	A    text   `json:"a"`
+	B    *int16 `json:"b"`
+	Long *bool  `json:"long_name"`
+	E    uint64 `json:"e"`
+}
+
+type text string
+
+const specialSchema = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"größe":{"type":"boolean"},"long_name":{"type":"integer"},"e":{"type":"string"}},"additionalProperties":false}`
+
+type specialIn struct {
+	A    loud   `json:"a"`
+	B    *loud  `json:"b"`
+	Size bool   `json:"größe"`
+	Long int    `json:"long_name,omitempty,string"`
+	E    []byte `json:"-"`
+	F    string `json:"e"`
+}
+
+type otherIn struct {
+	A    int     `json:"a"`
+	B    bool    `json:"b"`
+	Size int     `json:"größe"`
+	Long string  `json:"long_name"`
+	E    float64 `json:"e"`
+}
+
+// loud is a text that decodes itself.
+type loud string
+
+func (l *loud) UnmarshalText(b []byte) error { *l = loud(b) + "!"; return nil }
+
+func decodeAlike[In any](schema string) func(*testing.T) {
+	return func(t *testing.T) {
+		f := function[In, Result]{plain: flatOf(t, schema)}
+		f.fields = f.plain.fields(reflect.TypeFor[In]())
+		if f.fields == nil {
+			t.Fatal("they are not plain")
 		}
-		switch {
-		case !f.plain.accepts([]byte(args)):
-		case gotErr == nil:
-			good++
-		default:
-			bad++
+		r := rand.New(rand.NewPCG(3, 3))
+		good, bad := 0, 0
+		for range 20_000 {
+			args := randomArguments(r, schema)
+			var got, want In
+			gotErr, wantErr := f.decode([]byte(args), &got), decodeStrictly([]byte(args), &want)
+			if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(words(gotErr), words(wantErr)) {
+				t.Fatalf("%s\ndecodes into %+v, %v\nwant %+v, %v", args, got, gotErr, want, wantErr)
+			}
+			switch {
+			case !f.plain.accepts([]byte(args)):
+			case gotErr == nil:
+				good++
+			default:
+				bad++
+			}
 		}
-	}
-	if good < 100 || bad < 100 {
-		t.Errorf("%d plain arguments fit, %d do not: too few to show anything", good, bad)
+		if good == 0 || bad == 0 || good+bad < 400 {
+			t.Errorf("%d plain arguments fit, %d do not: too few to show anything", good, bad)
+		}
 	}
 }
 
@@ -99,15 +144,15 @@ func TestFieldsThatArePlain(t *testing.T) {
 		{false, []reflect.StructField{b, inner}},
 	} {
 		f := flatOf(t, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"additionalProperties":false}`)
-		if in := reflect.StructOf(tt.fields); f.fills(in) != tt.plain {
+		if in := reflect.StructOf(tt.fields); (f.fields(in) != nil) != tt.plain {
 			t.Errorf("%v counts as plain: %v", in, !tt.plain)
 		}
 	}
 	ignored := flatOf(t, `{"type":"object","properties":{"-":{"type":"string"}},"additionalProperties":false}`)
-	if ignored.fills(reflect.StructOf([]reflect.StructField{field("A", "-", "")})) {
+	if ignored.fields(reflect.StructOf([]reflect.StructField{field("A", "-", "")})) != nil {
 		t.Error("a field that JSON leaves out counts")
 	}
-	if ignored.fills(reflect.TypeFor[json.Number]()) {
+	if ignored.fields(reflect.TypeFor[json.Number]()) != nil {
 		t.Error("a text counts as a struct")
 	}
 }
@@ -126,5 +171,18 @@ func TestFuncOfPlainArguments(t *testing.T) {
 	_, err = f.Run(t.Context(), Call{Arguments: json.RawMessage(`{"b":300}`)})
 	if got := words(err); got.Code != kernel.CodeInvalidArgument || got.Message != "b must be an integer within the range of the tool" {
 		t.Errorf("%v", err)
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	f := function[kindsIn, Result]{plain: flatOf(b, kindsSchema)}
+	f.fields = f.plain.fields(reflect.TypeFor[kindsIn]())
+	args := []byte(`{"a":"some text","b":248,"e":15}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		var in kindsIn
+		if err := f.decode(args, &in); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -41,16 +41,17 @@ func Func[In, Out any](spec Spec, fn func(ctx context.Context, c Call, in In) (O
 		return nil, err
 	}
 	f := &function[In, Out]{spec: spec, fn: fn}
-	if compiled.flat != nil && compiled.flat.fills(reflect.TypeFor[In]()) {
-		f.plain = compiled.flat
+	if compiled.flat != nil {
+		f.plain, f.fields = compiled.flat, compiled.flat.fields(reflect.TypeFor[In]())
 	}
 	return f, nil
 }
 
 type function[In, Out any] struct {
-	spec  Spec
-	fn    func(context.Context, Call, In) (Out, error)
-	plain *flat // each of whose arguments In has a plain field for; nil: none
+	spec   Spec
+	fn     func(context.Context, Call, In) (Out, error)
+	plain  *flat // nil: the schema is not
+	fields []int // of In, for the arguments of plain; nil: it has none for them
 }
 
 func (f *function[In, Out]) Spec() Spec { return f.spec }
@@ -74,10 +75,10 @@ func (f *function[In, Out]) Run(ctx context.Context, c Call) (Result, error) {
 // decode is decodeStrictly, which has nothing more to find in arguments that
 // are plain.
 func (f *function[In, Out]) decode(args []byte, in *In) error {
-	if f.plain == nil || !f.plain.accepts(args) {
+	if f.fields == nil || !f.plain.accepts(args) {
 		return decodeStrictly(args, in)
 	}
-	if err := json.Unmarshal(args, in); err != nil {
+	if err := f.plain.fill(args, f.fields, in); err != nil {
 		return refuseArguments(decodeMessage(err), err)
 	}
 	return nil
