@@ -11,7 +11,7 @@ import (
 // escapes, and U+FFFD for each byte that is no UTF-8.
 func AppendString(b []byte, s string) []byte {
 	if plain(s) {
-		return appendPlain(slices.Grow(b, len(s)+room), s)
+		return appendPlain(roomFor(b, len(s)), s)
 	}
 	return AppendValid(b, repair(s))
 }
@@ -19,14 +19,20 @@ func AppendString(b []byte, s string) []byte {
 // AppendValid is AppendString of what is valid UTF-8.
 func AppendValid(b []byte, s string) []byte {
 	if plain(s) {
-		return appendPlain(slices.Grow(b, len(s)+room), s)
+		return appendPlain(roomFor(b, len(s)), s)
 	}
 	longer := strings.Count(s, `"`) + strings.Count(s, `\`) + strings.Count(s, "\n") // by the escapes that texts have
-	return appendString(slices.Grow(b, len(s)+longer+room), s)
+	return appendString(roomFor(b, len(s)+longer), s)
 }
 
-// room is for the quotes, and for a little that may follow.
-const room = 64
+// roomFor grows b where n bytes in quotes do not fit: for them, and for a little
+// that may follow.
+func roomFor(b []byte, n int) []byte {
+	if cap(b)-len(b) >= n+len(`""`) {
+		return b
+	}
+	return slices.Grow(b, n+64)
+}
 
 // plain reports that s is ASCII without an escape, as most texts are: it is what
 // it says.
