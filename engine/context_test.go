@@ -319,7 +319,7 @@ func TestMarkBeforeACompaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		after := d.x.History.Messages()
-		d.x.Reset(mark)
+		d.x.Reset(&mark)
 		if !cmp.Equal(d.x.History.Messages(), before) {
 			t.Fatal("the history is not what it was")
 		}
@@ -329,7 +329,7 @@ func TestMarkBeforeACompaction(t *testing.T) {
 		if !cmp.Equal(d.x.History.Messages(), after) {
 			t.Fatal("the same comes to something else")
 		}
-		d.x.Reset(mark)
+		d.x.Reset(&mark)
 	}
 	if out := d.run(); out.Stop != kernel.StopAnswered || compactions == 0 {
 		t.Fatalf("%d compactions: %+v", compactions, out)

@@ -27,7 +27,7 @@ func (x *Execution) Mark() Mark {
 }
 
 // Reset takes the run back to m, which is of this run and not later.
-func (x *Execution) Reset(m Mark) {
+func (x *Execution) Reset(m *Mark) {
 	x.State, x.Seq, x.Answer, x.answered = m.state, m.seq, m.answer, m.answered
 	x.restore(m.history)
 	x.Results = x.Results[:m.results:m.results]

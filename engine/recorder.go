@@ -17,8 +17,8 @@ type Recorder struct {
 
 // Bounds of what shares memory, in bytes.
 const (
-	chunkSize = 3 << 10 // about what a run of two turns needs
-	chunkRest = 256     // less than most need: not worth a try
+	chunkSize = 2688 // about what a run of two turns needs
+	chunkRest = 256  // less than most need: not worth a try
 )
 
 // Record returns the record of an event that has c for its content.

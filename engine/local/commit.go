@@ -45,6 +45,7 @@ const maxTries = 8
 // it goes back to the last commit and applies the same once more, knowing that.
 func (r *run) step(apply func() error) work {
 	r.known = known{}
+	base := r.x.Mark() // as it was committed
 	err := r.try(apply)
 	for tries := 0; err != nil && tries < maxTries; {
 		switch {
@@ -56,7 +57,7 @@ func (r *run) step(apply func() error) work {
 			tries = maxTries
 			continue
 		}
-		r.undo()
+		r.undo(&base)
 		err = r.try(apply)
 	}
 	switch {
@@ -66,7 +67,7 @@ func (r *run) step(apply func() error) work {
 		r.abandon(err)
 		return work{}
 	}
-	r.fail(apply, err)
+	r.fail(&base, apply, err)
 	r.close()
 	return work{}
 }
@@ -136,8 +137,8 @@ func (r *run) applied(apply func() error) (err error) {
 }
 
 // undo takes the run back to its last commit.
-func (r *run) undo() {
-	r.x.Reset(r.base)
+func (r *run) undo(base *engine.Mark) {
+	r.x.Reset(base)
 	r.batch = batch{}
 	for _, c := range r.ready {
 		if _, ends := c.(kernel.Abort); !ends {
@@ -331,7 +332,6 @@ func (r *run) flush(ctx context.Context) error {
 	records := b.records
 	clear(records) // the journal has what it keeps of them
 	r.batch = batch{records: records[:0]}
-	r.base = r.x.Mark()
 	r.feed.committed(r.x.Seq)
 	return nil
 }

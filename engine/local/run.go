@@ -37,7 +37,6 @@ type run struct {
 	lease   journal.Lease
 	left    []journal.Notice // in its session, before it
 	place   int              // in its session, until its first entry is there; 0: it does not matter
-	base    engine.Mark      // as it was committed
 	batch   batch            // applied since
 	causes  []caused         // of the step that is taken, to be ordered
 	ready   []kernel.Command // to execute once that is committed
@@ -134,7 +133,6 @@ func stopped() error {
 // start journals the beginning and returns what to carry out first. Nothing
 // has been executed when it fails.
 func (r *run) start(ctx context.Context) (work, error) {
-	r.base = r.x.Mark()
 	event, content := r.x.Begin()
 	if err := r.take(event, content); err != nil {
 		return work{}, err
@@ -277,14 +275,14 @@ func (r *run) startTimer(o *order, t kernel.SetTimer) {
 // fail stops a run whose events cannot be applied or journaled: what happened
 // is recorded if it can be, and nothing begins any more. Its outcome is
 // host_error, if the journal takes that after all; else the run's end is lost.
-func (r *run) fail(apply func() error, cause error) {
+func (r *run) fail(base *engine.Mark, apply func() error, cause error) {
 	r.eng.log.Error("run failed", "run", r.id, "error", cause)
 	e := &kernel.Error{Code: kernel.CodeInternal, Message: cause.Error()}
 	errors.As(cause, &e)
 	r.halting = true
-	r.undo()
+	r.undo(base)
 	if e.Code == kernel.CodeLocalStorage && r.applied(func() error { return r.heard(apply) }) != nil {
-		r.undo()
+		r.undo(base)
 	}
 	err := r.applied(func() error {
 		return r.take(kernel.HostFailed{At: r.now(), Code: e.Code, Detail: e.Message}, engine.Content{})

@@ -333,7 +333,6 @@ func (e *Engine) goOnWith(ctx context.Context, stored *engine.Stored, lease jour
 		e.drop(r.feed)
 		return err
 	}
-	r.base = r.x.Mark()
 	r.goOn(r.step(func() error { return r.resume(cancels) }))
 	return nil
 }
