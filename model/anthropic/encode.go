@@ -64,7 +64,10 @@ func (m *Model) encodeHead(system string, tools []model.Tool) ([]byte, error) {
 // as another one's reasoning alone, has no bytes. A message that the wire
 // cannot carry is INVALID_ARGUMENT.
 func (m *Model) EncodeMessage(msg *kernel.Message) ([]byte, error) {
-	b := []byte{}
+	return m.endpoint.Encoded(func(b []byte) ([]byte, error) { return m.appendMessage(b, msg) })
+}
+
+func (m *Model) appendMessage(b []byte, msg *kernel.Message) ([]byte, error) {
 	var err error
 	switch msg.Role {
 	case kernel.RoleUser, kernel.RoleAssistant:
@@ -118,7 +121,7 @@ func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
 	if c.ID == "" || c.Name == "" {
 		return nil, transport.BadMessage("a call of the history has no id or no name")
 	}
-	input := []byte("{}")
+	input := "{}"
 	if strings.TrimSpace(c.Arguments) != "" {
 		var ok bool
 		if input, ok = transport.Object(c.Arguments); !ok {

@@ -134,17 +134,22 @@ func (m *Model) encodeHead(system string, tools []model.Tool) ([]byte, error) {
 // EncodeMessage returns one message of the wire. A message that the wire
 // cannot carry is INVALID_ARGUMENT.
 func (m *Model) EncodeMessage(msg *kernel.Message) ([]byte, error) {
+	return m.endpoint.Encoded(func(b []byte) ([]byte, error) { return m.appendMessage(b, msg) })
+}
+
+func (m *Model) appendMessage(b []byte, msg *kernel.Message) ([]byte, error) {
 	switch msg.Role {
 	case kernel.RoleUser:
-		b := transport.AppendString([]byte(`{"role":"user","content":`), text(msg))
-		return append(b, '}'), nil
+		b = append(b, `{"role":"user","content":`...)
+		return append(transport.AppendString(b, text(msg)), '}'), nil
 	case kernel.RoleAssistant:
-		return m.encodeAssistant(msg)
+		return m.appendAssistant(b, msg)
 	case kernel.RoleTool:
 		if len(msg.Blocks) != 1 || msg.Blocks[0].Kind != kernel.BlockResult || msg.Blocks[0].CallID == "" {
 			return nil, transport.BadMessage("a tool message is one result with the id of its call")
 		}
-		b := transport.AppendString([]byte(`{"role":"tool","tool_call_id":`), wireID(msg.Blocks[0].CallID))
+		b = append(b, `{"role":"tool","tool_call_id":`...)
+		b = transport.AppendString(b, wireID(msg.Blocks[0].CallID))
 		b = append(b, `,"content":`...)
 		b = transport.AppendString(b, msg.Blocks[0].Text)
 		return append(b, '}'), nil
@@ -153,8 +158,8 @@ func (m *Model) EncodeMessage(msg *kernel.Message) ([]byte, error) {
 }
 
 // Report A35: content is null only together with calls.
-func (m *Model) encodeAssistant(msg *kernel.Message) ([]byte, error) {
-	b := []byte(`{"role":"assistant","content":`)
+func (m *Model) appendAssistant(b []byte, msg *kernel.Message) ([]byte, error) {
+	b = append(b, `{"role":"assistant","content":`...)
 	called := false
 	for i := range msg.Blocks {
 		called = called || msg.Blocks[i].Kind == kernel.BlockCall
@@ -194,7 +199,7 @@ func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
 	if c.ID == "" || c.Name == "" {
 		return nil, transport.BadMessage("a call of the history has no id or no name")
 	}
-	arguments := []byte("{}")
+	arguments := "{}"
 	if strings.TrimSpace(c.Arguments) != "" {
 		var ok bool
 		if arguments, ok = transport.Object(c.Arguments); !ok {
@@ -206,7 +211,7 @@ func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
 	b = append(b, `,"type":"function","function":{"name":`...)
 	b = transport.AppendString(b, c.Name)
 	b = append(b, `,"arguments":`...)
-	b = transport.AppendString(b, string(arguments))
+	b = transport.AppendString(b, arguments)
 	return append(b, "}}"...), nil
 }
 

@@ -248,3 +248,19 @@ func TestNoPrintShowsTheKey(t *testing.T) {
 		}
 	}
 }
+
+// The bytes of a message are its own, and no more than they need to be.
+func TestEncodedMessagesAreTheirOwn(t *testing.T) {
+	m := inMemory(t, "")
+	first, err := m.EncodeMessage(user("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := string(first)
+	if _, err := m.EncodeMessage(user("another")); err != nil {
+		t.Fatal(err)
+	}
+	if string(first) != was || cap(first) != len(first) {
+		t.Errorf("%s in %d bytes, was %s", first, cap(first), was)
+	}
+}

@@ -64,12 +64,24 @@ func (c *Client) carrier(ctx context.Context) *carrier {
 			k = newCarrier(context.Background(), c.blank.WithContext)
 			k.pool = &c.carriers
 		}
-		if ctx.Done() != nil {
-			k.watch = context.AfterFunc(ctx, k.abort)
-		}
+		k.watch = after(ctx, k.abort)
 	}
 	k.caller = ctx
 	return k
+}
+
+// after is context.AfterFunc, without what that makes around an AfterFunc that a
+// context has of its own. It returns nil for a context without an end.
+func after(ctx context.Context, f func()) (stop func() bool) {
+	if own, ok := ctx.(interface {
+		AfterFunc(f func()) (stop func() bool)
+	}); ok {
+		return own.AfterFunc(f)
+	}
+	if ctx.Done() == nil {
+		return nil
+	}
+	return context.AfterFunc(ctx, f)
 }
 
 // load gives the carrier its request.

@@ -166,7 +166,7 @@ func (x *Exchange) accept(resp *http.Response) error {
 		return Invalid("the answer is compressed, which was not asked for")
 	}
 	kind := resp.Header.Get("Content-Type")
-	if kind != "application/json" { // what most say, as it is
+	if kind != "application/json" && kind != "text/event-stream" { // what most say, as it is
 		kind, _, _ = mime.ParseMediaType(kind)
 	}
 	switch {

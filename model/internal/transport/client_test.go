@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-run/holdfast/internal/leash"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 )
@@ -189,6 +190,39 @@ func TestEndOfContextAndTime(t *testing.T) {
 			<-gone
 		})
 	}
+}
+
+// A context with an AfterFunc of its own ends an exchange as any other does, and
+// a request that is over leaves nothing with it.
+func TestEndOfALeash(t *testing.T) {
+	var wait atomic.Bool
+	reached, gone := make(chan struct{}, 1), make(chan struct{}, 1)
+	c := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		if wait.Load() {
+			reached <- struct{}{}
+			<-r.Context().Done()
+			gone <- struct{}{}
+		}
+	})
+	before, ctx := new(leash.Leash), new(leash.Leash)
+	if _, err := post(before, c, 0); err != nil {
+		t.Fatal(err)
+	}
+	wait.Store(true)
+	go func() {
+		<-reached
+		before.End(context.Canceled)
+		select {
+		case <-gone:
+			t.Error("ended by the context of another request")
+		default:
+		}
+		ctx.End(context.Canceled)
+	}()
+	_, err := post(ctx, c, 0)
+	fails(t, err, kernel.FailAborted)
+	<-gone
 }
 
 // A context that has ended already lets nothing out, on a connection that is

@@ -24,7 +24,7 @@ type Endpoint struct {
 	post func(ctx context.Context, pieces Pieces, timeout time.Duration) (*Exchange, error)
 	idle func() // drops idle connections; nil where the HTTP client is the caller's
 
-	buffers sync.Pool // of *[]byte, for plain answers
+	buffers sync.Pool // of *[]byte, for plain answers and for messages being encoded
 }
 
 // Connect returns the endpoint that s describes, which passed Check. It
@@ -107,20 +107,43 @@ func (e *Endpoint) read(x *Exchange, a Assembly) error {
 	if x.Format == FormatEvents || x.Format == FormatUnknown && e.Stream {
 		return a.ReadStream(x)
 	}
-	buffer, ok := e.buffers.Get().(*[]byte)
-	if !ok {
-		buffer = new([]byte)
-	}
+	buffer := e.buffer()
 	data, err := x.ReadAll(*buffer)
 	if err == nil {
 		err = a.ReadPlain(data)
 	}
+	e.again(buffer, data)
+	return err
+}
+
+// Encoded returns what appendTo appends, in memory of just that size: messages
+// are kept for as long as their run goes on.
+func (e *Endpoint) Encoded(appendTo func(b []byte) ([]byte, error)) ([]byte, error) {
+	buffer := e.buffer()
+	b, err := appendTo((*buffer)[:0])
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, len(b))
+	copy(out, b)
+	e.again(buffer, b)
+	return out, nil
+}
+
+func (e *Endpoint) buffer() *[]byte {
+	if buffer, ok := e.buffers.Get().(*[]byte); ok {
+		return buffer
+	}
+	return new([]byte)
+}
+
+// again lets the memory of data, which nobody refers to any more, serve again.
+func (e *Endpoint) again(buffer *[]byte, data []byte) {
 	if cap(data) <= maxKept {
 		*buffer = data
 		e.buffers.Put(buffer)
 	}
-	return err
 }
 
-// maxKept bounds the memory of an answer that serves for the next one.
+// maxKept bounds the memory that serves again.
 const maxKept = 64 << 10

@@ -134,9 +134,13 @@ func escape(s string) (rune, bool) {
 // Object returns text, which must be one JSON object, as strict endpoints take
 // it: valid UTF-8, no lone surrogate, every other byte as it is. It reports
 // whether it was one.
-func Object(text string) ([]byte, bool) {
-	b := []byte(PairSurrogates(string(ValidUTF8([]byte(text)))))
-	return b, IsObject(b) && Valid(b)
+func Object(text string) (string, bool) {
+	if !utf8.ValidString(text) {
+		text = string(ValidUTF8([]byte(text)))
+	}
+	text = PairSurrogates(text)
+	b := []byte(text)
+	return text, IsObject(b) && Valid(b)
 }
 
 // IsObject tells whether JSON text is an object by its first character.
