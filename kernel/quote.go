@@ -56,20 +56,24 @@ func appendPlain(b []byte, s string) []byte {
 }
 
 // appendString writes s as a JSON string with the shortest escapes. Texts are
-// long and some have an escape in every few bytes, so that eight are written at
-// a time, and those behind an escape once more.
+// long and some have an escape in every few bytes, so that eight are looked at
+// and written at a time, and those behind an escape once more.
 func appendString(out []byte, s string) []byte {
 	out = append(out, '"')
-	for len(s) >= 8 {
-		w := eight(s)
-		out = append(out, byte(w), byte(w>>8), byte(w>>16), byte(w>>24), byte(w>>32), byte(w>>40), byte(w>>48), byte(w>>56))
-		n := plainBytes(w)
-		if n == 8 {
-			s = s[8:]
-			continue
+	for ; len(s) >= 8; s = s[8:] {
+		w, left := eight(s), uint(8)
+		for found := escapes(w); found != 0; {
+			n := uint(bits.TrailingZeros64(found)) / 8
+			out = appendFirst(out, w, n)
+			if c := byte(w >> (8 * n)); c >= 0x20 { // a quote or a backslash
+				out = append(out, '\\', c)
+			} else {
+				out = appendEscape(out, c)
+			}
+			n++
+			w, found, left = w>>(8*n), found>>(8*n), left-n
 		}
-		out = appendEscape(out[:len(out)-8+n], s[n])
-		s = s[n+1:]
+		out = appendFirst(out, w, left)
 	}
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
@@ -81,6 +85,12 @@ func appendString(out []byte, s string) []byte {
 	return append(out, '"')
 }
 
+// appendFirst appends the first n of eight bytes.
+func appendFirst(out []byte, w uint64, n uint) []byte {
+	end := uint(len(out)) + n
+	return append(out, byte(w), byte(w>>8), byte(w>>16), byte(w>>24), byte(w>>32), byte(w>>40), byte(w>>48), byte(w>>56))[:end]
+}
+
 // eight is the first eight bytes of s, the first one lowest.
 func eight(s string) uint64 {
 	_ = s[7]
@@ -88,18 +98,19 @@ func eight(s string) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// plainBytes counts those of eight bytes before the first that needs an escape.
-func plainBytes(w uint64) int { return bits.TrailingZeros64(escapes(w)) / 8 }
-
 // highBits are the high bits of eight bytes.
 const highBits = 0x8080808080808080
 
-// escapes is the high bit of each of eight bytes that needs an escape. It may be
-// set for a byte above one of them, too, but the lowest is right.
+// escapes is the high bit of each of eight bytes that needs an escape: it is below
+// 0x20, a quote or a backslash. No sum goes over its byte.
 func escapes(w uint64) uint64 {
-	const each = 0x0101010101010101
+	const (
+		each = 0x0101010101010101
+		low  = each * 0x7f
+	)
 	quote, backslash := w^each*'"', w^each*'\\'
-	return ((w-each*0x20)&^w | (quote-each)&^quote | (backslash-each)&^backslash) & highBits
+	none := (w&low + each*0x60 | w) & (quote&low + low | quote) & (backslash&low + low | backslash)
+	return ^none & highBits
 }
 
 func appendEscape(out []byte, c byte) []byte {
