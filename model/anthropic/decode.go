@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"io"
 
 	"github.com/holdfast-run/holdfast/model/internal/transport"
 )
@@ -53,8 +52,8 @@ func (r *reasons) UnmarshalJSON(data []byte) error {
 }
 
 // ReadStream reads a streamed answer to its message_stop.
-func (a *assembly) ReadStream(r io.Reader) error {
-	for ev, err := range transport.Events(r) {
+func (a *assembly) ReadStream(s *transport.Stream) error {
+	for ev, err := range s.Events {
 		if err != nil {
 			return err
 		}

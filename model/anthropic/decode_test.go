@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -339,7 +340,7 @@ func FuzzDecode(f *testing.F) {
 		a := assembly{maker: "anthropic"}
 		var err error
 		if streamed {
-			err = a.ReadStream(strings.NewReader(string(data)))
+			err = a.ReadStream(streamOf(bytes.NewReader(data)))
 		} else {
 			err = a.ReadPlain(data)
 		}

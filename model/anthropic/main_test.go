@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/model/internal/transport"
 )
 
 const secret = "sk-secret"
@@ -158,4 +159,10 @@ func fails(t *testing.T, err error, want kernel.FailureKind) *model.Error {
 		}
 	}
 	return e
+}
+
+func streamOf(r io.Reader) *transport.Stream {
+	s := new(transport.Stream)
+	s.Open(r)
+	return s
 }

@@ -91,7 +91,7 @@ func BenchmarkDecodeStream2KB(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		a := assembly{maker: "openai"}
-		if err := a.ReadStream(strings.NewReader(in)); err != nil {
+		if err := a.ReadStream(streamOf(strings.NewReader(in))); err != nil {
 			b.Fatal(err)
 		}
 		a.Reply()

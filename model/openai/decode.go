@@ -11,8 +11,8 @@ import (
 
 // ReadStream reads a streamed answer to its end: [DONE], the usage that follows
 // the finish reason, or the end of the stream once that reason was seen.
-func (a *assembly) ReadStream(r io.Reader) error {
-	for ev, err := range transport.Events(r) {
+func (a *assembly) ReadStream(s *transport.Stream) error {
+	for ev, err := range s.Events {
 		if err != nil {
 			return a.broken(err)
 		}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -486,7 +487,7 @@ func FuzzDecode(f *testing.F) {
 		a := assembly{maker: "openai"}
 		var err error
 		if streamed {
-			err = a.ReadStream(strings.NewReader(string(data)))
+			err = a.ReadStream(streamOf(bytes.NewReader(data)))
 		} else {
 			err = a.ReadPlain(data)
 		}

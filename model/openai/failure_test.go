@@ -154,7 +154,7 @@ func TestFlatErrors(t *testing.T) {
 func TestAbortAfterTheFinishReason(t *testing.T) {
 	for cause, whole := range map[error]bool{transport.ErrTimeout: true, io.ErrUnexpectedEOF: true, context.Canceled: false, context.DeadlineExceeded: false} {
 		var a assembly
-		err := a.ReadStream(io.MultiReader(strings.NewReader(events(chunk(`{"content":"hi"}`), finish("stop"))), iotest.ErrReader(cause)))
+		err := a.ReadStream(streamOf(io.MultiReader(strings.NewReader(events(chunk(`{"content":"hi"}`), finish("stop"))), iotest.ErrReader(cause))))
 		if (err == nil) != whole {
 			t.Errorf("%v: %v", cause, err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/model/internal/transport"
 )
 
 const secret = "sk-secret"
@@ -100,4 +101,10 @@ func callsOf(r *model.Reply) string {
 		}
 	}
 	return strings.Join(out, " ")
+}
+
+func streamOf(r io.Reader) *transport.Stream {
+	s := new(transport.Stream)
+	s.Open(r)
+	return s
 }

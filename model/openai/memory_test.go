@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/holdfast-run/holdfast/model"
@@ -57,5 +58,25 @@ func TestAssemblyForgets(t *testing.T) {
 	}
 	if got, want := again.Reply(), first.Reply(); !reflect.DeepEqual(got, want) || again.watch != nil {
 		t.Errorf("%+v\nwithout what came before %+v", got, want)
+	}
+}
+
+// A reply holds none of the memory of a stream, either.
+func TestReplyHoldsNoMemoryOfItsStream(t *testing.T) {
+	body := events(chunk(`{"reasoning_content":"r\ud83d","content":"one "}`), fragments(`{"index":0,"id":"call_1","function":{"name":"look","arguments":"{\"n\""}}`),
+		chunk(`{"reasoning_content":"\ude00","content":"two"}`), fragments(`{"index":0,"function":{"arguments":":1}"}}`), finish("tool_calls"), done)
+	kept, lost := &assembly{maker: "m"}, &assembly{maker: "m"}
+	s := streamOf(strings.NewReader(body))
+	if err := lost.ReadStream(s); err != nil {
+		t.Fatal(err)
+	}
+	s.Open(strings.NewReader(strings.Repeat("data:########################################\n\n", 100)))
+	for range s.Events {
+	}
+	if err := kept.ReadStream(streamOf(strings.NewReader(body))); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := lost.Reply(), kept.Reply(); !reflect.DeepEqual(got, want) {
+		t.Errorf("it becomes %+v\nwithout its memory, with it %+v", got, want)
 	}
 }

@@ -511,7 +511,9 @@ func TestDrainGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	for range Events(x) {
+	var s Stream
+	s.Open(x)
+	for range s.Events {
 		break
 	}
 	x.Drain()

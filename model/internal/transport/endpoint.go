@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"io"
 	"maps"
 	"net/http"
 	"sync"
@@ -25,6 +24,7 @@ type Endpoint struct {
 	idle func() // drops idle connections; nil where the HTTP client is the caller's
 
 	buffers sync.Pool // of *[]byte, for plain answers and for messages being encoded
+	streams sync.Pool // of *Stream
 }
 
 // Connect returns the endpoint that s describes, which passed Check. It
@@ -73,9 +73,9 @@ func (e *Endpoint) Close() {
 
 // Assembly is a reply on its way, as one wire reads it.
 type Assembly interface {
-	// ReadStream reads a streamed answer to its end, ReadPlain a whole one,
-	// whose memory it does not keep.
-	ReadStream(r io.Reader) error
+	// ReadStream reads a streamed answer to its end, ReadPlain a whole one. They
+	// keep the memory of neither.
+	ReadStream(s *Stream) error
 	ReadPlain(data []byte) error
 	// Usage returns what was reported so far, or nil.
 	Usage() *kernel.Usage
@@ -105,7 +105,7 @@ func (e *Endpoint) Call(ctx context.Context, pieces Pieces, timeout time.Duratio
 // read has the answer read in the form that it has, whatever was asked for.
 func (e *Endpoint) read(x *Exchange, a Assembly) error {
 	if x.Format == FormatEvents || x.Format == FormatUnknown && e.Stream {
-		return a.ReadStream(x)
+		return e.stream(x, a)
 	}
 	buffer := e.buffer()
 	data, err := x.ReadAll(*buffer)
@@ -113,6 +113,18 @@ func (e *Endpoint) read(x *Exchange, a Assembly) error {
 		err = a.ReadPlain(data)
 	}
 	e.again(buffer, data)
+	return err
+}
+
+func (e *Endpoint) stream(x *Exchange, a Assembly) error {
+	s, ok := e.streams.Get().(*Stream)
+	if !ok {
+		s = new(Stream)
+	}
+	s.Open(x)
+	err := a.ReadStream(s)
+	s.Open(nil) // x is not kept
+	e.streams.Put(s)
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"iter"
 )
 
 // Event is one server-sent event that has data. Both fields are valid until
@@ -14,6 +13,26 @@ type Event struct {
 	Data []byte // its lines joined by \n
 }
 
+// Stream reads one stream of server-sent events after another, with the same
+// memory. The zero value is ready to open.
+type Stream struct {
+	in    lines
+	event Event
+}
+
+// Open makes r the stream.
+func (s *Stream) Open(r io.Reader) {
+	*s = Stream{in: lines{r: r, buf: spare(s.in.buf)}, event: Event{spare(s.event.Type), spare(s.event.Data)}}
+}
+
+// spare is the memory of b, if it is not so much that it had better go.
+func spare(b []byte) []byte {
+	if cap(b) > maxKept {
+		return nil
+	}
+	return b[:0]
+}
+
 // Events yields the events of a stream as WHATWG's "Server-sent events"
 // defines them: lines end in LF, CR or CRLF, a leading byte order mark and
 // comments are skipped, one space after a colon is dropped, and an event that
@@ -21,33 +40,30 @@ type Event struct {
 // are skipped, and so is data that starts with a colon: a keep-alive comment
 // that some gateway wrapped as data.
 //
-// Memory is bounded by r, which must be bounded. Time is linear in the bytes
-// read, however small the pieces in which they arrive: the well-known
+// Memory is bounded by the reader, which must be bounded. Time is linear in the
+// bytes read, however small the pieces in which they arrive: the well-known
 // libraries look at a long line again with every piece, which lets a peer that
 // sends one line of a megabyte in small pieces cost seconds.
-func Events(r io.Reader) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		in := lines{r: r}
-		var ev Event
-		hasData := false
-		for {
-			line, err := in.next()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if err != nil {
-				yield(Event{}, err)
-				return
-			}
-			if len(line) > 0 {
-				hasData = ev.field(line, hasData) || hasData
-				continue
-			}
-			if hasData && !noise(ev.Data) && !yield(ev, nil) {
-				return
-			}
-			ev.Type, ev.Data, hasData = ev.Type[:0], ev.Data[:0], false
+func (s *Stream) Events(yield func(Event, error) bool) {
+	ev := &s.event
+	hasData := false
+	for {
+		line, err := s.in.next()
+		if errors.Is(err, io.EOF) {
+			return
 		}
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		if len(line) > 0 {
+			hasData = ev.field(line, hasData) || hasData
+			continue
+		}
+		if hasData && !noise(ev.Data) && !yield(*ev, nil) {
+			return
+		}
+		ev.Type, ev.Data, hasData = ev.Type[:0], ev.Data[:0], false
 	}
 }
 
@@ -96,8 +112,7 @@ func (l *lines) next() ([]byte, error) {
 			l.skipLF = false
 			l.seen = l.lo
 		}
-		if i := bytes.IndexAny(l.buf[l.seen:], "\r\n"); i >= 0 {
-			end := l.seen + i
+		if end := l.seen + lineEnd(l.buf[l.seen:]); end < len(l.buf) {
 			line := l.buf[l.lo:end]
 			l.skipLF = l.buf[end] == '\r'
 			l.lo, l.seen = end+1, end+1
@@ -109,6 +124,24 @@ func (l *lines) next() ([]byte, error) {
 		}
 		l.fill()
 	}
+}
+
+// lineEnd counts the bytes before a line end. It looks at a few at a time: the
+// one kind of line end may be far behind the other.
+func lineEnd(b []byte) int {
+	for at := 0; at < len(b); {
+		few := b[at:min(at+256, len(b))]
+		if i := bytes.IndexByte(few, '\n'); i >= 0 {
+			few = few[:i]
+		}
+		if i := bytes.IndexByte(few, '\r'); i >= 0 {
+			few = few[:i]
+		}
+		if at += len(few); at < len(b) && (b[at] == '\n' || b[at] == '\r') {
+			return at
+		}
+	}
+	return len(b)
 }
 
 // fill reads once, after making room for it.

@@ -13,7 +13,9 @@ import (
 
 // collect returns the events of a stream as "type|data".
 func collect(r io.Reader) (events []string, err error) {
-	for ev, err := range Events(r) {
+	var s Stream
+	s.Open(r)
+	for ev, err := range s.Events {
 		if err != nil {
 			return events, err
 		}
@@ -79,9 +81,34 @@ func TestEventsLongLineInSmallPieces(t *testing.T) {
 	}
 }
 
-func TestEventsBreakOff(*testing.T) {
-	for range Events(strings.NewReader("data: a\n\ndata: b\n\n")) {
+// A stream that was broken off, in the middle of a line behind a CR, leaves
+// nothing to the next one.
+func TestStreamAfterAnother(t *testing.T) {
+	var s Stream
+	s.Open(strings.NewReader("event: x\ndata: a\n\ndata: b\n\ndata: c\rda"))
+	for range s.Events {
 		break
+	}
+	s.Open(strings.NewReader("\uFEFFdata: d\n\n"))
+	var got []string
+	for ev, err := range s.Events {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(ev.Type)+"|"+string(ev.Data))
+	}
+	if want := []string{"|d"}; !cmp.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestLineEnd(t *testing.T) {
+	for _, at := range []int{0, 1, 255, 256, 257, 600} {
+		for _, end := range []string{"", "\n", "\r", "\r\n", "\rx\n", "\nx\r"} {
+			if got := lineEnd([]byte(strings.Repeat("x", at) + end + strings.Repeat("y", 300))); end != "" && got != at || end == "" && got != at+300 {
+				t.Errorf("%q behind %d bytes: %d", end, at, got)
+			}
+		}
 	}
 }
 
@@ -103,8 +130,10 @@ func BenchmarkEvents(b *testing.B) {
 	in := strings.Repeat("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"twenty bytes of text\"}}]}\n\n", 100)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(in)))
+	var s Stream
 	for b.Loop() {
-		for _, err := range Events(strings.NewReader(in)) {
+		s.Open(strings.NewReader(in))
+		for _, err := range s.Events {
 			if err != nil {
 				b.Fatal(err)
 			}
