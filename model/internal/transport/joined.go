@@ -9,7 +9,7 @@ import (
 // pair of escapes names is whole again when its halves come in two pieces
 // (Report A40). The zero value is an empty text; do not copy it.
 type Joined struct {
-	first string // the text, while it is one piece
+	first string // the text, while it is one that is no JSON
 	text  strings.Builder
 	high  []byte // the escape of half a character, whose other half may come
 }
@@ -28,9 +28,10 @@ func (j *Joined) Add(piece []byte) string {
 		j.high = slices.Clone(piece[n : len(piece)-1])
 		piece = append(slices.Clone(piece[:n]), '"')
 	}
-	added := Unquote(piece)
-	j.AddText(added)
-	return added
+	j.settle()
+	before := j.text.Len()
+	unquote(&j.text, piece)
+	return j.text.String()[before:]
 }
 
 // AddText adds text that is no JSON.
@@ -39,11 +40,13 @@ func (j *Joined) AddText(s string) {
 		j.first = s
 		return
 	}
-	if j.first != "" {
-		j.text.WriteString(j.first)
-		j.first = ""
-	}
+	j.settle()
 	j.text.WriteString(s)
+}
+
+func (j *Joined) settle() {
+	j.text.WriteString(j.first)
+	j.first = ""
 }
 
 // Len is the length of the text so far, in bytes.
@@ -65,7 +68,7 @@ func endsHigh(s []byte) bool {
 	if n < 1 || s[n] != '\\' {
 		return false
 	}
-	u, ok := escape(string(s[n : len(s)-1]))
+	u, ok := escape(s[n : len(s)-1])
 	if !ok || u < 0xD800 || u > 0xDBFF {
 		return false
 	}

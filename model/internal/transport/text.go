@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -112,12 +113,13 @@ func PairSurrogates(text string) string {
 }
 
 // escape reads a \uXXXX at the start of s.
-func escape(s string) (rune, bool) {
+func escape[T string | []byte](s T) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false
 	}
 	var r rune
-	for _, c := range []byte(s[2:6]) {
+	for i := 2; i < 6; i++ {
+		c := s[i]
 		switch {
 		case c >= '0' && c <= '9':
 			c -= '0'
@@ -163,45 +165,52 @@ func Decode(data []byte, v any) (fault string, err error) {
 	return "", err
 }
 
-// Unquote returns the text of a JSON string that Decode or Parse accepted, and
+// Unquote returns the text of a JSON string that Decode or a Scan accepted, and
 // "" for any other value.
 func Unquote(raw []byte) string {
-	if len(raw) < 2 || raw[0] != '"' {
-		return ""
-	}
-	inside := raw[1 : len(raw)-1]
-	if bytes.IndexByte(inside, '\\') < 0 {
-		return string(inside)
-	}
-	if s, ok := unescape(inside); ok {
-		return s
-	}
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
+	var out strings.Builder
+	unquote(&out, raw)
+	return out.String()
 }
 
-// unescape resolves the escapes of one character each, and gives up on one by
-// number.
-func unescape(s []byte) (string, bool) {
-	var out strings.Builder
-	out.Grow(len(s))
-	for {
-		i := bytes.IndexByte(s, '\\')
-		if i < 0 {
-			out.Write(s)
-			return out.String(), true
-		}
-		at := strings.IndexByte(`"\/bfnrt`, s[i+1])
-		if at < 0 {
-			return "", false
-		}
-		out.Write(s[:i])
-		out.WriteByte("\"\\/\b\f\n\r\t"[at])
-		s = s[i+2:]
+// unquote appends the text of a JSON string.
+func unquote(out *strings.Builder, raw []byte) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return
 	}
+	rest := raw[1 : len(raw)-1]
+	if out.Len() == 0 {
+		out.Grow(len(rest))
+	}
+	for {
+		i := bytes.IndexByte(rest, '\\')
+		if i < 0 {
+			out.Write(rest)
+			return
+		}
+		out.Write(rest[:i])
+		r, n := unescape(rest[i:])
+		out.WriteRune(r)
+		rest = rest[i+n:]
+	}
+}
+
+// unescape returns the character that an escape at the start of s stands for,
+// U+FFFD for half a one, and the length of the escape.
+func unescape(s []byte) (r rune, length int) {
+	if at := strings.IndexByte(`"\/bfnrt`, s[1]); at >= 0 {
+		return rune("\"\\/\b\f\n\r\t"[at]), 2
+	}
+	const one = len(`\u0000`)
+	r, _ = escape(s)
+	if !utf16.IsSurrogate(r) {
+		return r, one
+	}
+	low, _ := escape(s[one:])
+	if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+		return r, one
+	}
+	return r, 2 * one
 }
 
 // EndsEarly tells JSON text that is cut off from text that is broken.

@@ -51,7 +51,7 @@ func TestParseRefuses(t *testing.T) {
 func FuzzValue(f *testing.F) {
 	for _, seed := range []string{
 		` {"a" : [1, -2.5e3 ,null,true ,false], "b":{"c":"x\"]}","d":{}},"e" :[ ] } `,
-		`[[],[[]],{"":""},"\\",""]`, `"\u00e9\n"`, `0`, `{"a\u0062":1}`, `["中",{"k":[{"l":"}"}]}]`,
+		`[[],[[]],{"":""},"\\",""]`, `"\ud83d\ude00\ud83d\u0041\udc00\ud83d\ud83d\ude00\ud83d\\n"`, `"\u00e9\n"`, `0`, `{"a\u0062":1}`, `["中",{"k":[{"l":"}"}]}]`,
 	} {
 		f.Add([]byte(seed))
 	}
