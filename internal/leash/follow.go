@@ -7,9 +7,11 @@ type follower interface{ ended(err error) }
 
 func (l *Leash) ended(err error) { l.End(err) }
 
+// callback is code of anybody. It may do what it wants for as long as it wants,
+// and whoever ends a leash does not wait for it.
 type callback func()
 
-func (f callback) ended(error) { f() }
+func (f callback) ended(error) { go f() }
 
 // followers are who is told of the end of a leash. Most have one or two.
 type followers struct {

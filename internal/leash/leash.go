@@ -119,5 +119,6 @@ func (l *Leash) Value(key any) any {
 func (l *Leash) String() string { return "leash" }
 
 // AfterFunc is what package context looks for in a context that is not its own,
-// so that those derived from it need no goroutine each. f returns soon.
+// so that those derived from it need no goroutine each before its end. f is
+// called on one of its own.
 func (l *Leash) AfterFunc(f func()) (stop func() bool) { return l.follow(callback(f)).leave }

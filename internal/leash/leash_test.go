@@ -125,6 +125,7 @@ func TestDerived(t *testing.T) {
 		}
 		l.End(context.DeadlineExceeded)
 		for i, ctx := range derived[1:] {
+			<-ctx.Done()
 			if open(ctx, t) || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				t.Errorf("context %d of %d: %v", i+1, n, ctx.Err())
 			}
@@ -180,4 +181,15 @@ func TestAtOnce(t *testing.T) {
 			t.Error("what is tied to it is open")
 		}
 	}
+}
+
+// Whoever ends a leash does not wait for code that hears of it.
+func TestEndWaitsForNobody(t *testing.T) {
+	var l leash.Leash
+	release, ended := make(chan struct{}), make(chan struct{})
+	l.AfterFunc(func() { <-release; close(ended) })
+	l.End(context.Canceled)
+	l.AfterFunc(func() { <-release })
+	close(release)
+	<-ended
 }
