@@ -190,6 +190,11 @@ func TestEndWaitsForNobody(t *testing.T) {
 	l.AfterFunc(func() { <-release; close(ended) })
 	l.End(context.Canceled)
 	l.AfterFunc(func() { <-release })
+	select {
+	case <-ended:
+		t.Error("it did not wait itself")
+	default:
+	}
 	close(release)
 	<-ended
 }
