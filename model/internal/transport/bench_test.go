@@ -22,24 +22,12 @@ func canned(b *testing.B, size int, answer string) *Client {
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		in := bufio.NewReaderSize(conn, 64<<10)
 		for {
-			line, err := in.ReadSlice('\n')
+			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			if len(bytes.TrimSpace(line)) > 0 {
-				continue
-			}
-			if _, err := in.Discard(size); err != nil {
-				return
-			}
-			io.WriteString(conn, answer)
+			wg.Go(func() { recite(conn, size, answer) })
 		}
 	})
 	c := &Client{HTTP: NewHTTP(nil), URL: "http://" + l.Addr().String(), Header: http.Header{}, Cap: 1000, Now: time.Now}
@@ -49,6 +37,24 @@ func canned(b *testing.B, size int, answer string) *Client {
 		wg.Wait()
 	})
 	return c
+}
+
+func recite(conn net.Conn, size int, answer string) {
+	defer conn.Close()
+	in := bufio.NewReaderSize(conn, 64<<10)
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			continue
+		}
+		if _, err := in.Discard(size); err != nil {
+			return
+		}
+		io.WriteString(conn, answer)
+	}
 }
 
 func BenchmarkPost(b *testing.B) {

@@ -3,10 +3,14 @@ package transport
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
+	"path"
 	"sync"
 	"testing"
 	"time"
@@ -105,11 +109,32 @@ func TestHooksOfTheCaller(t *testing.T) {
 
 // Bodies whose memory serves in turn arrive whole, and as many as there are.
 func TestConcurrentPosts(t *testing.T) {
-	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	answer := func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		fmt.Fprintf(w, "%d %c %v", len(body), body[0], bytes.Count(body, body[:1]) == len(body))
+		fmt.Fprintf(w, "%s %d %c %v", r.Proto, len(body), body[0], bytes.Count(body, body[:1]) == len(body))
+	}
+	t.Run("HTTP/1.1", func(t *testing.T) { concurrentPosts(t, serve(t, answer)) })
+	t.Run("HTTP/2.0", func(t *testing.T) {
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(answer))
+		srv.EnableHTTP2 = true
+		srv.StartTLS()
+		t.Cleanup(srv.Close)
+		c := client(t, srv.URL)
+		tr, ok := c.HTTP.Transport.(own)
+		if !ok {
+			t.Fatal("no transport of its own")
+		}
+		tr.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool()}
+		tr.TLSClientConfig.RootCAs.AddCert(srv.Certificate())
+		concurrentPosts(t, c)
 	})
+}
+
+func concurrentPosts(t *testing.T, c *Client) {
+	t.Helper()
 	var wg sync.WaitGroup
+	var mu sync.Mutex
+	carriers := map[*carrier]bool{}
 	for letter := 'a'; letter < 'i'; letter++ {
 		wg.Go(func() {
 			for i := range 20 {
@@ -119,15 +144,21 @@ func TestConcurrentPosts(t *testing.T) {
 					t.Error(err)
 					return
 				}
+				mu.Lock()
+				carriers[x.carrier] = true
+				mu.Unlock()
 				got, err := x.ReadAll(nil)
 				x.Close()
-				if want := fmt.Sprintf("%d %c true", size, letter); err != nil || string(got) != want {
+				if want := fmt.Sprintf("%s %d %c true", "HTTP/"+path.Base(t.Name()), size, letter); err != nil || string(got) != want {
 					t.Errorf("%q, %v, want %q", got, err, want)
 				}
 			}
 		})
 	}
 	wg.Wait()
+	if made := len(carriers); made == 8*20 {
+		t.Error("no carrier served again")
+	}
 }
 
 // What a client of the caller's does to a request stays with that request.
