@@ -101,8 +101,12 @@ func (s *sheet) uncorrected(tokens int64) int64 {
 }
 
 // kept encodes a message once, when it enters the history. A model that cannot
-// encode it gets no further request.
-func (x *Execution) kept(m *kernel.Message) { x.sheet.add(x.encoded(m, nil)) }
+// encode it gets no further request. One of a run that has stopped is not sent.
+func (x *Execution) kept(m *kernel.Message) {
+	if x.State.Outcome == nil {
+		x.sheet.add(x.encoded(m, nil))
+	}
+}
 
 // encoded is a message as the model takes it. wire are its bytes where it is
 // encoded already.
