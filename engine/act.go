@@ -52,8 +52,10 @@ func (r *toolRun) lost(out tool.Outcome) { r.instead(r.returned(out)) }
 
 func (r *toolRun) returned(out tool.Outcome) (kernel.Event, Content) {
 	x, ended := r.x, r.x.Clock.Now()
+	result := &Result{Text: out.Text, IsError: out.IsError, Data: out.Data, Narrows: x.narrows(r.narrower, &out), Elapsed: ended.Sub(r.begun)}
+	result.write()
 	return kernel.CallReturned{At: kernel.Time(ended.UnixNano()), Cmd: r.c.Cmd, Call: r.c.Call.ID, Result: out.Facts, Jitter: x.Jitter(), Warnings: out.Warnings},
-		Content{Result: &Result{Text: out.Text, IsError: out.IsError, Data: out.Data, Narrows: x.narrows(r.narrower, &out), Elapsed: ended.Sub(r.begun)}}
+		Content{Result: result}
 }
 
 // reconcile asks a tool whether the effect of a call that was cut short is

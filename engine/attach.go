@@ -48,7 +48,7 @@ func (p *preparation) attach(ctx context.Context, instead Report) error {
 	}
 	message := prompt.UserText(front)
 	if p.x.encode != nil {
-		wire, err := p.x.encodeMessage(&message)
+		wire, err := p.x.encodeMessage(&message, nil)
 		if err != nil {
 			return err
 		}

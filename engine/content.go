@@ -70,6 +70,29 @@ type Result struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 	Narrows *Narrowing      `json:"narrows,omitempty"`
 	Elapsed time.Duration   `json:"elapsed_ns"`
+
+	written []byte // all of this as JSON; nil: nobody has needed it yet
+	quoted  []byte // Text in it
+}
+
+// write makes the JSON of a long result, of which the journal takes all and the
+// model's wire the text.
+func (r *Result) write() {
+	if len(r.Text) <= chunkRest {
+		return
+	}
+	b := appendText(nil, beforeText, r.Text)
+	end := len(b)
+	r.written = r.appendRest(b)
+	r.quoted = r.written[len(beforeText):end:end]
+}
+
+// quoted is the text of m as a JSON string, where c is its result and has it.
+func (c Content) quoted(m *kernel.Message) []byte {
+	if c.Result == nil || m.Role != kernel.RoleTool || m.Blocks[0].Text != c.Result.Text {
+		return nil
+	}
+	return c.Result.quoted
 }
 
 // Narrowing is what a result leaves of what its run may call from then on,

@@ -85,8 +85,18 @@ func (q *Question) append(b []byte) []byte {
 	return append(b, '}')
 }
 
+// beforeText begins a result.
+const beforeText = `{"text":`
+
 func (r *Result) append(b []byte) []byte {
-	b = appendText(b, `{"text":`, r.Text)
+	if r.written != nil {
+		return append(b, r.written...)
+	}
+	return r.appendRest(appendText(b, beforeText, r.Text))
+}
+
+// appendRest appends what is behind the text.
+func (r *Result) appendRest(b []byte) []byte {
 	b = appendTrue(b, `,"is_error":true`, r.IsError)
 	if len(r.Data) > 0 {
 		b = append(append(b, `,"data":`...), r.Data...)

@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -29,8 +31,36 @@ func TestResultReadsBack(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", record.Content, err)
 		}
-		if got.Result == nil || !cmp.Equal(*got.Result, want) {
-			t.Errorf("%s\n%s", record.Content, cmp.Diff(want, got.Result))
+		if diff := cmp.Diff(&want, got.Result, cmp.AllowUnexported(engine.Result{})); diff != "" {
+			t.Errorf("%s\n%s", record.Content, diff)
+		}
+	}
+}
+
+// A long result is written once: the journal keeps what it would keep anyway, and
+// the model's wire is given the text as it stands there.
+func TestLongResultIsQuotedOnce(t *testing.T) {
+	for _, size := range []int{3, 300, 30_000} {
+		f := &fake{steps: steps{asks("c1"), answers("done")}}
+		d := begin(t, agent(t, encoder{f}, size), "r", "q", nil)
+		if o := d.run(); o == nil || o.Stop != kernel.StopAnswered {
+			t.Fatalf("stopped: %+v", o)
+		}
+		i := slices.IndexFunc(d.events, func(e kernel.Event) bool { return e.Kind() == kernel.KindCallReturned })
+		content, err := engine.DecodeContent(kernel.KindCallReturned, d.records[i].Content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := new(engine.Recorder).Record(1, d.events[i], content)
+		if err != nil || !bytes.Equal(again.Content, d.records[i].Content) {
+			t.Errorf("kept %.80s\nwant %.80s, %v", d.records[i].Content, again.Content, err)
+		}
+		want := ""
+		if size >= 300 {
+			want = string(kernel.AppendString(nil, content.Result.Text))
+		}
+		if len(f.quoted) != 1 || f.quoted[0] != want {
+			t.Errorf("a result of %d bytes was encoded as quoted: %.80q, want %.80q", size, f.quoted, want)
 		}
 	}
 }
@@ -92,7 +122,9 @@ func fill(v reflect.Value, n int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i), 10*n+i)
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), 10*n+i)
+			}
 		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
@@ -122,6 +154,9 @@ func fill(v reflect.Value, n int) {
 // pointers, and through the first element of a list.
 func paths(typ reflect.Type) (all [][]int) {
 	for i := range typ.NumField() {
+		if !typ.Field(i).IsExported() {
+			continue
+		}
 		all = append(all, []int{i})
 		f := typ.Field(i).Type
 		if f.Kind() == reflect.Pointer || f.Kind() == reflect.Slice {

@@ -116,6 +116,7 @@ type fake struct {
 	steps   []func(*model.Request) (*model.Reply, error)
 	seen    []model.Request
 	encoded map[string]int
+	quoted  []string // texts of results, as they came quoted
 	max     int
 }
 
@@ -135,7 +136,10 @@ func (f *fake) Call(_ context.Context, req *model.Request, _ func(model.Delta)) 
 // encoder is a fake that keeps bytes.
 type encoder struct{ *fake }
 
-func (f encoder) EncodeMessage(m *kernel.Message) ([]byte, error) {
+func (f encoder) EncodeMessage(m *kernel.Message, quoted []byte) ([]byte, error) {
+	if m.Role == kernel.RoleTool {
+		f.quoted = append(f.quoted, string(quoted))
+	}
 	b, err := json.Marshal(m)
 	if f.encoded == nil {
 		f.encoded = map[string]int{}

@@ -104,7 +104,7 @@ func NewExecution(env Env, s Start, prior []kernel.Message) (x *Execution, err e
 		return nil, x.snap.missing
 	}
 	for i := range prior {
-		x.kept(&prior[i])
+		x.kept(&prior[i], nil)
 	}
 	if x.fault != nil {
 		return nil, x.fault

@@ -32,6 +32,9 @@ func (r *Recorder) Record(seq int64, e kernel.Event, c Content) (journal.Record,
 }
 
 func (r *Recorder) content(c Content) ([]byte, error) {
+	if c.Result != nil && c.Result.written != nil {
+		return c.Result.written, nil
+	}
 	if c.size() > chunkRest {
 		return c.append(nil), nil
 	}

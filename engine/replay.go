@@ -43,9 +43,10 @@ type Replay struct {
 
 // observer follows what a replay comes to.
 type observer interface {
-	// kept is told of each new message, and compacted of a history that took the
+	// kept is told of each new message, with the text of a result as it was
+	// quoted, if it was, and compacted of a history that took the
 	// place of the one before, of which rest messages remain as the last ones.
-	kept(m *kernel.Message)
+	kept(m *kernel.Message, quoted []byte)
 	compacted(before, after []kernel.Message, c *prompt.Compaction)
 	// followed is told of each event that was taken, once its messages are there.
 	followed(e kernel.Event, c Content)
@@ -219,7 +220,7 @@ func (r *Replay) committed(before []kernel.Message, c Content) {
 			r.Answer, r.answered = prompt.Text(m), r.Seq
 		}
 		if r.observer != nil {
-			r.observer.kept(m)
+			r.observer.kept(m, c.quoted(m))
 		}
 	}
 }

@@ -102,28 +102,35 @@ func (s *sheet) uncorrected(tokens int64) int64 {
 
 // kept encodes a message once, when it enters the history. A model that cannot
 // encode it gets no further request. One of a run that has stopped is not sent.
-func (x *Execution) kept(m *kernel.Message) {
+func (x *Execution) kept(m *kernel.Message, quoted []byte) {
 	if x.State.Outcome == nil {
-		x.sheet.add(x.encoded(m, nil))
+		x.sheet.add(x.encodedNow(m, quoted))
 	}
 }
 
 // encoded is a message as the model takes it. wire are its bytes where it is
 // encoded already.
 func (x *Execution) encoded(m *kernel.Message, wire []byte) model.Message {
-	if x.encode == nil || wire != nil {
+	if wire != nil {
 		return model.Message{Message: m, Wire: wire}
 	}
-	wire, err := x.encodeMessage(m)
+	return x.encodedNow(m, nil)
+}
+
+func (x *Execution) encodedNow(m *kernel.Message, quoted []byte) model.Message {
+	if x.encode == nil {
+		return model.Message{Message: m}
+	}
+	wire, err := x.encodeMessage(m, quoted)
 	if err != nil && x.fault == nil {
 		x.fault = &kernel.Error{Code: kernel.CodeInternal, Message: "a message cannot be encoded for the model: " + describe(err)}
 	}
 	return model.Message{Message: m, Wire: wire}
 }
 
-func (x *Execution) encodeMessage(m *kernel.Message) (wire []byte, err error) {
+func (x *Execution) encodeMessage(m *kernel.Message, quoted []byte) (wire []byte, err error) {
 	defer x.contain("the model's encoder", &err)
-	return x.encode.EncodeMessage(m)
+	return x.encode.EncodeMessage(m, quoted)
 }
 
 // compacted takes over what stayed of the history and encodes what is new. It

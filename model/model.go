@@ -31,8 +31,10 @@ type Model interface {
 // kept: each message is then encoded once and a request is bytes joined.
 type Encoder interface {
 	// EncodeMessage returns the wire's bytes of one message, for
-	// Message.Wire. The bytes are never changed afterwards.
-	EncodeMessage(m *kernel.Message) ([]byte, error)
+	// Message.Wire. The bytes are never changed afterwards. quoted is the text of
+	// a result as a JSON string, as kernel.AppendString quotes it, where the caller
+	// has that already: texts of results are long. nil: it has not.
+	EncodeMessage(m *kernel.Message, quoted []byte) ([]byte, error)
 	// EncodeHead returns the wire's bytes of what precedes the messages, for
 	// Request.Head. The bytes may be shared and are never changed.
 	EncodeHead(system string, tools []Tool) ([]byte, error)

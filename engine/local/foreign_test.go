@@ -188,7 +188,7 @@ type encoding struct {
 	bad kernel.Role
 }
 
-func (e encoding) EncodeMessage(m *kernel.Message) ([]byte, error) {
+func (e encoding) EncodeMessage(m *kernel.Message, _ []byte) ([]byte, error) {
 	if m.Role == e.bad {
 		panic("boom")
 	}

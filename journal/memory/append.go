@@ -76,11 +76,14 @@ func (j *Journal) checkSession(e *journal.Entry) error {
 	if h.Session == "" {
 		return nil
 	}
-	earlier := j.sessions[sessionOf(h)]
-	if n := len(earlier); n > 0 && earlier[n-1].head.State != journal.Stopped {
-		return journal.SessionBusy(h.Session, earlier[n-1].head.Run)
+	last := j.sessions[sessionOf(h)]
+	if last == nil {
+		return journal.Overtaken(h, e.Place, 0)
 	}
-	return journal.Overtaken(h, e.Place, len(earlier))
+	if last.head.State != journal.Stopped {
+		return journal.SessionBusy(h.Session, last.id)
+	}
+	return journal.Overtaken(h, e.Place, last.place)
 }
 
 func (p *plan) commit() {
@@ -119,7 +122,11 @@ func (j *Journal) begin(h *journal.Head) *run {
 	j.runs[h.Run], j.open[h.Run] = r, r
 	if h.Session != "" {
 		s := sessionOf(h)
-		j.sessions[s] = append(j.sessions[s], r)
+		r.place = 1
+		if r.before = j.sessions[s]; r.before != nil {
+			r.place += r.before.place
+		}
+		j.sessions[s] = r
 	}
 	return r
 }

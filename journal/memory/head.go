@@ -72,11 +72,18 @@ func (j *Journal) Ready(ctx context.Context, now time.Time, limit int) ([]journa
 func (j *Journal) candidates(q *journal.Query) iter.Seq[*run] {
 	switch {
 	case q.Owner != nil && q.Session != "":
-		return slices.Values(j.sessions[session{q.Owner.Tenant, q.Owner.User, q.Session}])
+		return j.sessions[session{q.Owner.Tenant, q.Owner.User, q.Session}].andBefore
 	case q.Signalled || q.State == journal.Running || q.State == journal.Waiting:
 		return maps.Values(j.open)
 	}
 	return maps.Values(j.runs)
+}
+
+// andBefore yields a run and those before it in its session; nil yields none.
+func (r *run) andBefore(yield func(*run) bool) {
+	for r != nil && yield(r) {
+		r = r.before
+	}
 }
 
 func matches(q *journal.Query, h *journal.Head) bool {

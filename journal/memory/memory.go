@@ -24,7 +24,7 @@ type Journal struct {
 
 	runs      map[string]*run
 	open      map[string]*run              // that have not stopped
-	sessions  map[session][]*run           // with a session, oldest first: only the last can be open
+	sessions  map[session]*run             // the last of each: only that can be open
 	sealing   []sealing                    // by number of their seals, from 1
 	approvals map[string]*journal.Approval // by id; replaced, never changed
 	ledger    ledger
@@ -44,6 +44,8 @@ type run struct {
 	signals []journal.Signal  // signals[i].Number == i+1
 	known   map[string]bool   // ids of signals
 	taken   int               // signals before it are applied
+	before  *run              // in its session; nil: none
+	place   int               // in its session, from 1; 0: it has none
 }
 
 // session is what runs are serial in.
@@ -56,7 +58,7 @@ func New() *Journal {
 	return &Journal{
 		runs:      make(map[string]*run),
 		open:      make(map[string]*run),
-		sessions:  make(map[session][]*run),
+		sessions:  make(map[session]*run),
 		approvals: make(map[string]*journal.Approval),
 		ledger:    newLedger(),
 		notices:   make(map[session][]journal.Notice),

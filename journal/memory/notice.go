@@ -32,8 +32,7 @@ func (j *Journal) Notify(ctx context.Context, n journal.Notice) (fresh bool, err
 	}
 	n.At, n.Number, n.SeenBy = instant(n.At), int64(len(all))+1, ""
 	j.notices[s] = append(all, n)
-	if runs := j.sessions[s]; len(runs) > 0 && runs[len(runs)-1].head.State != journal.Stopped {
-		last := runs[len(runs)-1]
+	if last := j.sessions[s]; last != nil && last.head.State != journal.Stopped {
 		last.note(n.Signal(last.id))
 	}
 	j.changes++

@@ -63,11 +63,11 @@ func (m *Model) encodeHead(system string, tools []model.Tool) ([]byte, error) {
 // turn of this wire. A message that has nothing to say to this provider, such
 // as another one's reasoning alone, has no bytes. A message that the wire
 // cannot carry is INVALID_ARGUMENT.
-func (m *Model) EncodeMessage(msg *kernel.Message) ([]byte, error) {
-	return m.endpoint.Encoded(func(b []byte) ([]byte, error) { return m.appendMessage(b, msg) })
+func (m *Model) EncodeMessage(msg *kernel.Message, quoted []byte) ([]byte, error) {
+	return m.endpoint.Encoded(func(b []byte) ([]byte, error) { return m.appendMessage(b, msg, quoted) })
 }
 
-func (m *Model) appendMessage(b []byte, msg *kernel.Message) ([]byte, error) {
+func (m *Model) appendMessage(b []byte, msg *kernel.Message, quoted []byte) ([]byte, error) {
 	var err error
 	switch msg.Role {
 	case kernel.RoleUser, kernel.RoleAssistant:
@@ -84,7 +84,7 @@ func (m *Model) appendMessage(b []byte, msg *kernel.Message) ([]byte, error) {
 		if len(msg.Blocks) != 1 || msg.Blocks[0].Kind != kernel.BlockResult || msg.Blocks[0].CallID == "" {
 			return nil, transport.BadMessage("a tool message is one result with the id of its call")
 		}
-		return appendResult(b, &msg.Blocks[0]), nil
+		return appendResult(b, &msg.Blocks[0], quoted), nil
 	}
 	return nil, transport.BadMessage("a message has an unknown role")
 }
@@ -137,15 +137,15 @@ func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-func appendResult(b []byte, r *kernel.Block) []byte {
+func appendResult(b []byte, r *kernel.Block, quoted []byte) []byte {
 	text := r.Text
 	if strings.TrimSpace(text) == "" {
-		text = empty
+		text, quoted = empty, nil
 	}
 	b = append(b, `{"type":"tool_result","tool_use_id":`...)
 	b = transport.AppendString(b, wireID(r.CallID))
 	b = append(b, `,"content":`...)
-	b = transport.AppendString(b, text)
+	b = transport.AppendQuoted(b, text, quoted)
 	if r.IsError {
 		b = append(b, `,"is_error":true`...)
 	}

@@ -105,7 +105,7 @@ func TestKeptBytesAreSent(t *testing.T) {
 	fresh.System = "sys"
 	kept := &model.Request{Head: head}
 	for _, msg := range fresh.Messages {
-		wire, err := m.EncodeMessage(msg.Message)
+		wire, err := m.EncodeMessage(msg.Message, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,11 +123,11 @@ func TestReplayOfThinking(t *testing.T) {
 		return kernel.Block{Kind: kernel.BlockThinking, Private: &kernel.Private{Provider: maker, Data: []byte(thinking), Signed: true}}
 	}
 	m := newModel(t, "http://127.0.0.1:1")
-	got, err := m.EncodeMessage(assistant(private("anthropic@127.0.0.1"), call("t1", "f", "{}")))
+	got, err := m.EncodeMessage(assistant(private("anthropic@127.0.0.1"), call("t1", "f", "{}")), nil)
 	if err != nil || string(got) != thinking+`,{"type":"tool_use","id":"t1","name":"f","input":{}}` {
 		t.Errorf("%s, %v", got, err)
 	}
-	got, err = m.EncodeMessage(assistant(private("anthropic"), private("openai"), say("hi")))
+	got, err = m.EncodeMessage(assistant(private("anthropic"), private("openai"), say("hi")), nil)
 	if err != nil || string(got) != `{"type":"text","text":"hi"}` {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -138,11 +138,11 @@ func TestReplayOfThinking(t *testing.T) {
 func TestForeignIDs(t *testing.T) {
 	m := newModel(t, "http://127.0.0.1:1")
 	id := "functions.get:0"
-	use, err := m.EncodeMessage(assistant(call(id, "f", "{}")))
+	use, err := m.EncodeMessage(assistant(call(id, "f", "{}")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := m.EncodeMessage(result(id, "x"))
+	answer, err := m.EncodeMessage(result(id, "x"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestWhatTheWireCannotCarry(t *testing.T) {
 		"role":          {Role: "system"},
 		"reasoning":     assistant(kernel.Block{Kind: kernel.BlockThinking, Private: own}),
 	} {
-		if _, err := m.EncodeMessage(msg); kernel.CodeOf(err) != kernel.CodeInvalidArgument {
+		if _, err := m.EncodeMessage(msg, nil); kernel.CodeOf(err) != kernel.CodeInvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}
 		_, err := m.Call(t.Context(), request(msg), nil)

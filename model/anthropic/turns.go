@@ -92,7 +92,7 @@ func (t *turns) message(m *model.Message) error {
 	wire := m.Wire
 	if wire == nil {
 		var err error
-		if wire, err = t.model.EncodeMessage(m.Message); err != nil {
+		if wire, err = t.model.EncodeMessage(m.Message, nil); err != nil {
 			return err
 		}
 	}

@@ -259,9 +259,22 @@ func encode(t *testing.T, enc model.Encoder, req *model.Request) {
 	}
 	for i := range req.Messages {
 		m := &req.Messages[i]
-		if m.Wire, err = enc.EncodeMessage(m.Message); err != nil {
+		if m.Wire, err = enc.EncodeMessage(m.Message, nil); err != nil {
 			t.Fatal(err)
 		}
 		m.Wire = slices.Clip(m.Wire)
+		if m.Role == kernel.RoleTool {
+			encodeQuoted(t, enc, m)
+		}
+	}
+}
+
+// encodeQuoted encodes a result whose text was quoted before, which gives the
+// same bytes.
+func encodeQuoted(t *testing.T, enc model.Encoder, m *model.Message) {
+	t.Helper()
+	got, err := enc.EncodeMessage(m.Message, kernel.AppendString(nil, m.Blocks[0].Text))
+	if err != nil || !bytes.Equal(got, m.Wire) {
+		t.Errorf("with its text quoted before: %s, %v\nwithout: %s", got, err, m.Wire)
 	}
 }

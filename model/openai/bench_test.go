@@ -37,7 +37,7 @@ func history(tb testing.TB, m *Model, n int) *model.Request {
 	req := &model.Request{Head: head}
 	for range n {
 		msg := user(strings.Repeat("x", 2048))
-		wire, err := m.EncodeMessage(msg)
+		wire, err := m.EncodeMessage(msg, nil)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func BenchmarkEncodeMessage(b *testing.B) {
 	}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := m.EncodeMessage(msg); err != nil {
+		if _, err := m.EncodeMessage(msg, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

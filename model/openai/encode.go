@@ -49,7 +49,7 @@ func (m *Model) encoded(messages []model.Message) ([]model.Message, error) {
 			continue
 		}
 		var err error
-		if all[i].Wire, err = m.EncodeMessage(all[i].Message); err != nil {
+		if all[i].Wire, err = m.EncodeMessage(all[i].Message, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -133,11 +133,11 @@ func (m *Model) encodeHead(system string, tools []model.Tool) ([]byte, error) {
 
 // EncodeMessage returns one message of the wire. A message that the wire
 // cannot carry is INVALID_ARGUMENT.
-func (m *Model) EncodeMessage(msg *kernel.Message) ([]byte, error) {
-	return m.endpoint.Encoded(func(b []byte) ([]byte, error) { return m.appendMessage(b, msg) })
+func (m *Model) EncodeMessage(msg *kernel.Message, quoted []byte) ([]byte, error) {
+	return m.endpoint.Encoded(func(b []byte) ([]byte, error) { return m.appendMessage(b, msg, quoted) })
 }
 
-func (m *Model) appendMessage(b []byte, msg *kernel.Message) ([]byte, error) {
+func (m *Model) appendMessage(b []byte, msg *kernel.Message, quoted []byte) ([]byte, error) {
 	switch msg.Role {
 	case kernel.RoleUser:
 		b = append(b, `{"role":"user","content":`...)
@@ -151,7 +151,7 @@ func (m *Model) appendMessage(b []byte, msg *kernel.Message) ([]byte, error) {
 		b = append(b, `{"role":"tool","tool_call_id":`...)
 		b = transport.AppendString(b, wireID(msg.Blocks[0].CallID))
 		b = append(b, `,"content":`...)
-		b = transport.AppendString(b, msg.Blocks[0].Text)
+		b = transport.AppendQuoted(b, msg.Blocks[0].Text, quoted)
 		return append(b, '}'), nil
 	}
 	return nil, transport.BadMessage("a message has an unknown role")

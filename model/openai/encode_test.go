@@ -92,7 +92,7 @@ func TestKeptBytesAreSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wire, err := m.EncodeMessage(user("hi"))
+	wire, err := m.EncodeMessage(user("hi"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestAssistantContent(t *testing.T) {
 		{assistant(say("a"), say(""), say("b")), `{"role":"assistant","content":"a\n\nb"}`},
 	}
 	for _, tt := range tests {
-		got, err := m.EncodeMessage(tt.msg)
+		got, err := m.EncodeMessage(tt.msg, nil)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("got  %s, %v\nwant %s", got, err, tt.want)
 		}
@@ -161,7 +161,7 @@ func TestReplayOfReasoning(t *testing.T) {
 	}
 	for _, tt := range tests {
 		m := newModel(t, "http://127.0.0.1:1", func(c *Config) { c.ReplayReasoning = tt.replay })
-		got, err := m.EncodeMessage(assistant(tt.block, call("c1", "f", "{}")))
+		got, err := m.EncodeMessage(assistant(tt.block, call("c1", "f", "{}")), nil)
 		if err != nil || !json.Valid(got) {
 			t.Fatalf("%s: %s, %v", tt.name, got, err)
 		}
@@ -200,7 +200,7 @@ func TestWhatTheWireCannotCarry(t *testing.T) {
 		"role":           {Role: "system"},
 		"text of a tool": {Role: kernel.RoleTool, Blocks: []kernel.Block{say("x")}},
 	} {
-		if _, err := m.EncodeMessage(msg); kernel.CodeOf(err) != kernel.CodeInvalidArgument {
+		if _, err := m.EncodeMessage(msg, nil); kernel.CodeOf(err) != kernel.CodeInvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}
 		_, err := m.Call(t.Context(), &model.Request{Messages: []model.Message{{Message: msg}}}, nil)
@@ -252,12 +252,12 @@ func TestNoPrintShowsTheKey(t *testing.T) {
 // The bytes of a message are its own, and no more than they need to be.
 func TestEncodedMessagesAreTheirOwn(t *testing.T) {
 	m := inMemory(t, "")
-	first, err := m.EncodeMessage(user("one"))
+	first, err := m.EncodeMessage(user("one"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	was := string(first)
-	if _, err := m.EncodeMessage(user("another")); err != nil {
+	if _, err := m.EncodeMessage(user("another"), nil); err != nil {
 		t.Fatal(err)
 	}
 	if string(first) != was || cap(first) != len(first) {
