@@ -43,7 +43,7 @@ type Config struct {
 type Subject func(Config) (Engine, error)
 
 // lease is short, so that a take-over need not be waited for.
-const lease = 150 * time.Millisecond
+const lease = 600 * time.Millisecond
 
 // Test runs the suite.
 func Test(t *testing.T, s Subject) {

@@ -69,8 +69,7 @@ type Engine struct {
 	agents  func(ctx context.Context, s *engine.Stored) (*engine.Agent, error)
 	grace   time.Duration
 	clock   engine.Clock
-	crew    *crew
-	spawn   func(func()) // on a goroutine of the crew, unless a simulator says otherwise
+	spawn   func(func())
 	wait    func(a, b, c <-chan struct{})
 	jitter  func() int
 
@@ -98,8 +97,8 @@ func New(c Config) (*Engine, error) {
 	e := &Engine{
 		journal: c.Journal, log: engine.QuietLog(c.Log), owner: c.Owner, lease: c.Lease, poll: c.Poll,
 		agents: c.Agents, grace: c.Grace, clock: c.Clock, spawn: c.Spawn, wait: c.Wait, jitter: c.Jitter,
-		nudged: make(chan struct{}, 1), crew: newCrew(),
-		runs: map[string]*run{}, sessions: map[session]*run{}, taking: map[string]chan struct{}{},
+		nudged: make(chan struct{}, 1),
+		runs:   map[string]*run{}, sessions: map[session]*run{}, taking: map[string]chan struct{}{},
 		parked: map[string]*engine.Agent{}, feeds: map[string]*feed{},
 	}
 	if e.lease == 0 {
@@ -118,7 +117,7 @@ func New(c Config) (*Engine, error) {
 		e.clock = engine.SystemClock{}
 	}
 	if e.spawn == nil {
-		e.spawn = e.crew.carryOut
+		e.spawn = func(f func()) { go f() }
 	}
 	if e.wait == nil {
 		e.wait = wait
@@ -312,7 +311,6 @@ func (e *Engine) Close() error {
 	}
 	e.wg.Wait()
 	e.rounds.end()
-	e.crew.dismiss(true)
 	return nil
 }
 

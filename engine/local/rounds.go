@@ -100,8 +100,7 @@ func (e *Engine) onPoll() {
 	e.again(func(r *rounds) { r.poll = nil })
 }
 
-// again sets a timer anew, while there is something to look after. Otherwise
-// nothing is left that waits.
+// again sets a timer anew, while there is something to look after.
 func (e *Engine) again(fired func(*rounds)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -110,9 +109,7 @@ func (e *Engine) again(fired func(*rounds)) {
 	e.rounds.mu.Unlock()
 	if len(e.runs) > 0 || len(e.parked) > 0 {
 		e.keepUp()
-		return
 	}
-	e.crew.dismiss(false)
 }
 
 // look takes up what others have recorded for the runs of this process, and
