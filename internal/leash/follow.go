@@ -5,7 +5,7 @@ import "context"
 // follower is told once that a context has ended.
 type follower interface{ ended(err error) }
 
-func (l *Leash) ended(err error) { l.End(err) }
+func (l *Leash) ended(err error) { l.end(err, false) }
 
 // callback is code of anybody. It may do what it wants for as long as it wants,
 // and whoever ends a leash does not wait for it.

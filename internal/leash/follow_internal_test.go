@@ -23,7 +23,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			w.Begin(&l, 0, nobody{})
 			ctx, cancel := context.WithCancel(&l)
 			stop := l.AfterFunc(func() { t.Error("it was told of the end") })
-			over = append(over, stop, func() bool { tied.End(context.Canceled); return true }, func() bool { w.End(); return true }, func() bool { cancel(); return ctx.Err() != nil })
+			over = append(over, stop, func() bool { tied.End(context.Canceled); return !tied.timer.Stop() }, func() bool { w.End(); return true }, func() bool { cancel(); return ctx.Err() != nil })
 			t.Cleanup(func() {
 				if stop() {
 					t.Error("stopped twice")

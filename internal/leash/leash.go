@@ -14,13 +14,15 @@ import (
 
 // Leash is a context that its owner ends. It may also be tied to another
 // context and to a deadline. The zero value has neither and is ready. It is
-// safe for concurrent use, and must not be copied.
+// safe for concurrent use, and must not be copied. A context that is derived of
+// it hears of its end on a goroutine of its own, and so ends a moment later.
 type Leash struct {
 	parent context.Context // nil: none
 	until  time.Time       // zero: there is no deadline
 
 	mu     sync.Mutex    // guards the rest
 	err    error         // nil: it has not ended
+	own    bool          // the end is not that of parent
 	done   chan struct{} // nil: nobody has asked for it
 	timer  *time.Timer   // of its own deadline; nil: it has none
 	behind place         // of it in parent
@@ -54,13 +56,15 @@ func (l *Leash) expire() { l.End(context.DeadlineExceeded) }
 
 // End ends l with err, which is context.Canceled or context.DeadlineExceeded,
 // and whatever is tied to it or derived from it. The first end counts.
-func (l *Leash) End(err error) {
+func (l *Leash) End(err error) { l.end(err, true) }
+
+func (l *Leash) end(err error, own bool) {
 	l.mu.Lock()
 	if l.err != nil {
 		l.mu.Unlock()
 		return
 	}
-	l.err = err
+	l.err, l.own = err, own
 	if l.done != nil {
 		close(l.done)
 	}
@@ -79,12 +83,12 @@ func (l *Leash) Deadline() (deadline time.Time, ok bool) { return l.until, !l.un
 
 // Done is part of context.Context.
 func (l *Leash) Done() <-chan struct{} {
-	ended := l.Err() != nil
+	_ = l.Err() // the end of the parent may not have been heard of
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.done == nil {
 		l.done = make(chan struct{})
-		if ended || l.err != nil {
+		if l.err != nil {
 			close(l.done)
 		}
 	}
@@ -103,7 +107,7 @@ func (l *Leash) Err() error {
 	if err = l.parent.Err(); err == nil {
 		return nil
 	}
-	l.End(err)
+	l.end(err, false)
 	return l.Err() // its own, if that came first
 }
 
@@ -112,13 +116,24 @@ func (l *Leash) Value(key any) any {
 	if l.parent == nil {
 		return nil
 	}
-	return l.parent.Value(key)
+	v := l.parent.Value(key)
+	if _, is := v.(context.Context); is && l.endedAlone() && key == causeKey() {
+		return nil // or the cause of its end would change when the parent ends
+	}
+	return v
+}
+
+func (l *Leash) endedAlone() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.own
 }
 
 // String keeps whoever prints a context out of what others change.
 func (l *Leash) String() string { return "leash" }
 
 // AfterFunc is what package context looks for in a context that is not its own,
-// so that those derived from it need no goroutine each before its end. f is
-// called on one of its own.
+// so that those derived from it need no goroutine each before its end. It looks
+// at the parent alone, and not behind it: WithCancel of WithValue of a leash has
+// one. f is called on a goroutine of its own.
 func (l *Leash) AfterFunc(f func()) (stop func() bool) { return l.follow(callback(f)).leave }
