@@ -48,7 +48,7 @@ type entry struct {
 	risk    kernel.Risk // of the tool
 	effect  kernel.EffectClass
 	argv    []string
-	normal  []byte // arguments as rules compare them; nil: as they stand
+	normal  []byte // arguments as rules compare them
 	changed bool
 	d       kernel.CallDecided
 }
@@ -94,11 +94,8 @@ func (e *entry) enter(ctx context.Context) {
 
 // spell asks the tool for the spelling of the arguments that rules compare.
 func (e *entry) spell() (err error) {
-	t, _ := e.snap.tools.Lookup(e.call.Call.Name)
-	if n, ok := t.(tool.Normalizer); ok {
-		defer e.x.contain("the tool's spelling of its arguments", &err)
-		e.normal = n.Normal([]byte(e.call.Call.Arguments))
-	}
+	defer e.x.contain("the tool's spelling of its arguments", &err)
+	e.normal = e.snap.tools.Normal(e.call.Call.Name, []byte(e.call.Call.Arguments))
 	return nil
 }
 
@@ -124,7 +121,8 @@ func (e *entry) describe(ctx context.Context) bool {
 }
 
 func (e *entry) ask(ctx context.Context, t tool.Tool) bool {
-	err := e.x.foreign(ctx, "the tool", e.lost, func() error {
+	asking := errand{x: e.x, what: "the tool", missing: e}
+	err := asking.run(ctx, func() error {
 		e.effect = e.snap.tools.EffectOf(e.call.Call.Name, []byte(e.call.Call.Arguments))
 		e.argv = e.snap.tools.Argv(e.call.Call.Name, []byte(e.call.Call.Arguments))
 		return e.x.businessKey(t, e.call, &e.d)
@@ -223,10 +221,7 @@ func (e *entry) invalid(err error) {
 // request is the call as hooks and the policy see it: their own copy.
 func (e *entry) request() policy.Request {
 	r := e.x.policyRequest(e.call.Call, e.effect)
-	r.Risk, r.Changed, r.Argv, r.Normal = e.risk, e.changed, slices.Clone(e.argv), r.Arguments
-	if e.normal != nil {
-		r.Normal = slices.Clone(e.normal)
-	}
+	r.Risk, r.Changed, r.Argv, r.Normal = e.risk, e.changed, slices.Clone(e.argv), slices.Clone(e.normal)
 	return r
 }
 

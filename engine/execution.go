@@ -41,8 +41,8 @@ type Execution struct {
 type Task interface {
 	// Do carries it out, once. It honours ctx and reports in bounded time: by what
 	// it returns, or through instead where code that it called does not return.
-	// When both come, the first one counts. A ctx that is a leash spares what
-	// others need to be watched.
+	// When both come, the first one counts. Any ctx does, but those of an engine
+	// cost less to be watched.
 	Do(ctx context.Context, instead Report) (kernel.Event, Content)
 }
 

@@ -33,7 +33,8 @@ type Encoder interface {
 	// EncodeMessage returns the wire's bytes of one message, for
 	// Message.Wire. The bytes are never changed afterwards. quoted is the text of
 	// a result as a JSON string, as kernel.AppendString quotes it, where the caller
-	// has that already: texts of results are long. nil: it has not.
+	// has that already: texts of results are long. nil: it has not. Neither m nor
+	// quoted is changed or kept: others hold them too.
 	EncodeMessage(m *kernel.Message, quoted []byte) ([]byte, error)
 	// EncodeHead returns the wire's bytes of what precedes the messages, for
 	// Request.Head. The bytes may be shared and are never changed.
