@@ -149,7 +149,7 @@ func (a *app) checkModel(c *config.Config) []check {
 		}
 		host = u.Host
 	}
-	return append(checks, check{Name: "base_url", Status: checkOK, Detail: "host " + host}, checkKey(&m))
+	return append(checks, check{Name: "base_url", Status: checkOK, Detail: "host " + host + ", which was not asked"}, checkKey(&m))
 }
 
 // checkKey says whether there is a key and whether others can read it on its

@@ -144,7 +144,7 @@ func keyVariable(provider string) string {
 func hintGaveUp(f kernel.Failure, limits string) string {
 	switch f.Kind {
 	case kernel.FailConnection:
-		return "there is no connection to the endpoint: check the base URL and the network"
+		return "there is no connection to the endpoint: check the base URL (holdfast doctor shows its host) and the network"
 	case kernel.FailTimeout:
 		return "the endpoint did not answer in time: raise limits.request_timeout, or try again later"
 	case kernel.FailCut:

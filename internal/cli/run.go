@@ -99,10 +99,8 @@ func (a *app) run(ctx context.Context, flags runFlags, question string) error {
 	if c.File == "" && !flags.json {
 		d.printf("there is no ./%s: the model comes from the environment and may multiply, and nothing else; the journal is %s\n", defaultConfig, safeLine(path))
 	}
-	if !flags.json {
-		if err := d.anew(ctx, j, flags); err != nil {
-			return err
-		}
+	if err := d.anew(ctx, j, flags); err != nil {
+		return err
 	}
 	return a.drive(ctx, host{eng, j, path}, d, flags, engine.Start{
 		Agent: agent, Question: question, Session: flags.session, User: flags.who.user, Tenant: flags.who.tenant, Config: kept,
@@ -118,7 +116,7 @@ func (d *display) anew(ctx context.Context, j journal.Reader, flags runFlags) er
 	owner := journal.Owner{Tenant: flags.who.tenant, User: flags.who.user}
 	earlier, err := j.Heads(ctx, journal.Query{Owner: &owner, Session: flags.session, Limit: 1})
 	if err == nil && len(earlier) == 0 {
-		d.printf("session %s begins with this run: no earlier one of it is of this tenant and user\n", safeLine(flags.session))
+		d.aside = fmt.Sprintf("session %s begins with this run: no earlier one of it is of this tenant and user", safeLine(flags.session))
 	}
 	return err
 }
@@ -155,6 +153,9 @@ func (a *app) readText(argument, what, less string) (string, error) {
 func (a *app) drive(ctx context.Context, on host, d *display, flags runFlags, start engine.Start) error {
 	see := func(engine.Update) {}
 	if !flags.json {
+		if d.aside != "" {
+			d.printf("%s\n", d.aside)
+		}
 		see = d.update
 		defer d.follow()()
 	}
@@ -162,7 +163,7 @@ func (a *app) drive(ctx context.Context, on host, d *display, flags runFlags, st
 	if r == nil {
 		return lost
 	}
-	tell := a.reportJSON
+	tell := func(r *engine.Run) error { return a.reportJSON(r, d.aside) }
 	if !flags.json {
 		tell = func(r *engine.Run) error { return on.tell(context.WithoutCancel(ctx), d, flags, r) }
 	}
@@ -227,10 +228,15 @@ func (d *display) next(r *engine.Run, flags runFlags, path string) {
 	d.printf("session: %s; `holdfast run%s --session %s%s QUESTION` goes on with it\n", safeLine(h.Session), flags.again(), safeLine(session), safeLine(whose))
 }
 
-// reportJSON writes the one object. It is all there is to the command's output,
+// reportJSON writes the one object, with what was to be said aside as its first
+// warning. It is all there is to the command's output,
 // so that a reader who went away before it is a failure.
-func (a *app) reportJSON(r *engine.Run) error {
-	err := writeJSON(a.stdout, newReport(r))
+func (a *app) reportJSON(r *engine.Run, aside string) error {
+	out := newReport(r)
+	if aside != "" {
+		out.Warnings = append([]string{aside}, out.Warnings...)
+	}
+	err := writeJSON(a.stdout, out)
 	if err != nil || a.stdout.unread() {
 		return unwritable(r.Head.Run, err)
 	}

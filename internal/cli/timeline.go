@@ -23,6 +23,7 @@ type display struct {
 	clues    clues           // of the events shown
 	returned map[string]bool // the calls of the run that ran
 	decided  map[string]bool // those that policy was asked about
+	aside    string          // to be said before the run
 }
 
 func newDisplay(w io.Writer) *display {
