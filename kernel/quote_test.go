@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -45,6 +46,40 @@ func TestAppendStringOfEveryByte(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Every byte, in every place of short texts of every length: each is looked at
+// among eight, or alone behind the last eight.
+func TestAppendStringOfEveryLength(t *testing.T) {
+	for length := 1; length <= 25; length++ {
+		text := bytes.Repeat([]byte("a"), length)
+		for at := range text {
+			for c := range 256 {
+				text[at] = byte(c)
+				sameString(t, string(text))
+			}
+			text[at] = 'a'
+		}
+	}
+	shorter := []string{""}
+	for range 4 {
+		var longer []string
+		for _, s := range shorter {
+			for _, c := range []byte("a \x1f\"\\\x7f\x80\xa9\xc3\xff") {
+				longer = append(longer, s+string([]byte{c}))
+				sameString(t, longer[len(longer)-1])
+			}
+		}
+		shorter = longer
+	}
+}
+
+// sameString holds AppendString to what is done rune by rune.
+func sameString(t *testing.T, s string) {
+	t.Helper()
+	if got, want := string(AppendString(nil, s)), quoted(string([]rune(s))); got != want {
+		t.Fatalf("%q is written as %s, want %s", s, got, want)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -163,10 +164,32 @@ func TestAppendStep(t *testing.T) {
 			if got, want := jsonOf(t, commands), jsonOf(t, kept)+jsonOf(t, w.commands[i]); got != want {
 				t.Fatalf("event %d:\n%s\nwant\n%s", i, got, want)
 			}
-			if same, again, err := AppendStep(kept, &next, RunStarted{}); err == nil || len(again) != len(kept) {
-				t.Fatalf("%v, with %d commands and %v", DescribeState(same), len(again), err)
-			}
 			kept = commands[:len(kept)]
+		}
+	})
+}
+
+// What a step refuses orders nothing, not even for a moment: nothing is written
+// behind the commands before it.
+func TestAppendStepRefuses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := takeWalk(rapidChooser{t}, true, 40)
+		refused := 0
+		for i := range w.states {
+			for _, e := range w.events {
+				room := [...]Command{Abort{Cmd: 1}, nil, nil}
+				same, commands, err := AppendStep(room[:1], &w.states[i], e)
+				if err == nil {
+					continue
+				}
+				refused++
+				if !reflect.DeepEqual(same, w.states[i]) || len(commands) != 1 || room != [...]Command{Abort{Cmd: 1}, nil, nil} {
+					t.Fatalf("state %d refuses %T with %v: %s, and %v ordered", i, e, err, DescribeState(same), room)
+				}
+			}
+		}
+		if refused == 0 {
+			t.Fatal("nothing was refused")
 		}
 	})
 }
