@@ -66,7 +66,7 @@ func (b Border) ExecuteInPlace(ctx context.Context, t Binding, c Call, lost func
 	if t.tool == nil {
 		return k.fail(failure{code: kernel.CodeUnknownTool, message: "not run: there is no such tool", disposition: kernel.DidNotHappen})
 	}
-	r := &running{border: b, tool: t.tool, call: c, traits: k, ctx: ctx, lost: lost}
+	r := &running{border: b, tool: t.tool, call: c, traits: k, lost: lost, ctx: ctx, own: new(leash.Leash)}
 	r.begin()
 	defer r.own.End(context.Canceled)
 	if err := r.reason(); err != nil {
@@ -85,7 +85,7 @@ type running struct {
 	lost func(Outcome)
 
 	ctx   context.Context // the caller's
-	own   leash.Leash     // the call's, within it
+	own   *leash.Leash    // the call's, within it; apart, since a tool may keep it for longer than the rest
 	last  bool            // own ends with the run's time, not with the tool's
 	watch leash.Watch
 
@@ -138,7 +138,7 @@ func (r *running) lose(f failure) {
 
 // run calls the tool under watch.
 func (r *running) run() (back returned) {
-	r.watch.Begin(&r.own, r.border.grace(), r)
+	r.watch.Begin(r.own, r.border.grace(), r)
 	defer r.watch.End()
 	whole := false
 	defer func() {
@@ -150,7 +150,7 @@ func (r *running) run() (back returned) {
 			r.lose(r.doubtful(kernel.CodeInternal, unexpected))
 		}
 	}()
-	result, err := r.tool.Run(&r.own, r.call)
+	result, err := r.tool.Run(r.own, r.call)
 	// The error is the tool's too: its methods may do all that Run may.
 	failed := hear(err)
 	whole = true
@@ -172,7 +172,7 @@ func (r *running) warnPanic(v any) {
 
 func (r *running) warn(msg string, more ...any) {
 	if log := r.border.Logger; log != nil {
-		log.With("tool", r.name, "run", r.call.Run, "turn", r.call.Turn, "call", r.call.ID).WarnContext(&r.own, msg, more...)
+		log.With("tool", r.name, "run", r.call.Run, "turn", r.call.Turn, "call", r.call.ID).WarnContext(r.own, msg, more...)
 	}
 }
 

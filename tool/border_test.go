@@ -11,8 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode"
+	"weak"
 
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/tool"
@@ -346,6 +348,67 @@ func TestExecuteAbandonsAnError(t *testing.T) {
 	<-ended
 }
 
+// A tool that has returned is not abandoned, whether the end of its context came
+// with that or before it.
+func TestExecuteAbandonsNothingThatIsBack(t *testing.T) {
+	const grace = time.Second
+	for _, late := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			tl := ofEffect(kernel.Once, func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+				if late {
+					<-ctx.Done()
+					time.Sleep(grace / 2)
+				}
+				return tool.Result{Text: "done"}, nil
+			})
+			b := tool.Border{Grace: grace, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			o := b.Execute(t.Context(), bind(t, tl, `{}`), tool.Call{})
+			time.Sleep(2 * grace)
+			synctest.Wait()
+			if o.Text != "done" || log.Len() > 0 {
+				t.Errorf("late %v: %q, log %q", late, o.Text, log.String())
+			}
+		})
+	}
+}
+
+// The context of a call ends with it: what a tool has begun within it does not
+// go on behind it.
+func TestExecuteEndsTheContext(t *testing.T) {
+	var kept []context.Context
+	tl := ofEffect(kernel.Read, func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		kept = append(kept, ctx)
+		return tool.Result{Text: "done"}, ctx.Err()
+	})
+	o := tool.Border{}.Execute(t.Context(), bind(t, tl, `{}`), tool.Call{})
+	if o.IsError || !errors.Is(kept[0].Err(), context.Canceled) {
+		t.Errorf("%q; the context of a call that is over says %v", o.Text, kept[0].Err())
+	}
+}
+
+// A tool that keeps its context, for what goes on behind the call, keeps nothing
+// else of it.
+func TestExecuteLeavesNothingInTheContext(t *testing.T) {
+	var kept []context.Context
+	tl := ofEffect(kernel.Read, func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		kept = append(kept, ctx, context.WithoutCancel(ctx))
+		return tool.Result{Text: "done", Data: json.RawMessage(`{"rows":[1,2,3,4,5,6,7,8,9]}`)}, nil
+	})
+	b := bind(t, tl, `{}`)
+	execute := func() (arguments, data weak.Pointer[byte]) {
+		c := tool.Call{Arguments: json.RawMessage(strings.Repeat(" ", 1000) + "{}")}
+		o := tool.Border{}.ExecuteInPlace(t.Context(), b, c, func(tool.Outcome) {})
+		return weak.Make(&c.Arguments[0]), weak.Make(&o.Data[0])
+	}
+	arguments, data := execute()
+	runtime.GC()
+	if arguments.Value() != nil || data.Value() != nil {
+		t.Errorf("arguments kept: %v, result kept: %v", arguments.Value() != nil, data.Value() != nil)
+	}
+	runtime.KeepAlive(kept)
+}
+
 // Report A28: of a text that is far too long only the two ends are looked at,
 // and the count of what is left out holds.
 func TestExecuteBoundsHugeResults(t *testing.T) {
@@ -431,16 +494,30 @@ func TestExecuteDropsFactsThatAreNotJSON(t *testing.T) {
 	}
 }
 
-// Row 32: identity and the like reach the tool as the host gave them.
+// traced is a context of the embedding program with a value.
+type traced struct{ context.Context }
+
+func (c traced) Value(key any) any {
+	if key == (traced{}) {
+		return "trace"
+	}
+	return c.Context.Value(key)
+}
+
+// Row 32: identity and the like reach the tool as the host gave them, and so do
+// the values of its context.
 func TestExecutePassesTheCall(t *testing.T) {
 	want := tool.Call{ID: "c", Run: "r", Session: "s", Tenant: "t", User: "u", Turn: 2, Attempt: 1, Key: "k"}
 	tl := ofEffect(kernel.Read, func(ctx context.Context, c tool.Call) (tool.Result, error) {
 		if _, ok := ctx.Deadline(); !ok {
 			t.Error("the tool has no deadline")
 		}
+		if got := ctx.Value(traced{}); got != "trace" {
+			t.Errorf("the context has the value %v", got)
+		}
 		return tool.Result{Text: fmt.Sprintf("%+v", c)}, nil
 	})
-	if o := (tool.Border{}).Execute(t.Context(), bind(t, tl, `{}`), want); o.Text != fmt.Sprintf("%+v", want) {
+	if o := (tool.Border{}).Execute(traced{t.Context()}, bind(t, tl, `{}`), want); o.Text != fmt.Sprintf("%+v", want) {
 		t.Errorf("call %s", o.Text)
 	}
 }

@@ -74,11 +74,11 @@ func (f *flat) fields(t reflect.Type) []int {
 		if !wanted {
 			continue
 		}
-		if found[name] || !isPlain(field.Type) {
+		if found[name] || !isPlain(field.Type) || !legalName(name) { // encoding/json knows better what is no name
 			return nil
 		}
 		found[name] = true
-		if fields[arg] = i; isSpecial(field.Type, options) || !legalName(name) {
+		if fields[arg] = i; isSpecial(field.Type, options) {
 			fields[arg] = noField
 		}
 	}

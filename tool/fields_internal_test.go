@@ -37,6 +37,7 @@ func TestPlainArgumentsDecodeAlike(t *testing.T) {
 	t.Run("all kinds", decodeAlike[kindsIn](kindsSchema))
 	t.Run("in ways of their own", decodeAlike[specialIn](specialSchema))
 	t.Run("of other kinds", decodeAlike[otherIn](specialSchema))
+	t.Run("of other kinds yet", decodeAlike[crossedIn](kindsSchema))
 }
 
 const kindsSchema = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"},"long_name":{"type":"boolean"},"e":{"type":"integer"}},"additionalProperties":false}`
@@ -50,12 +51,11 @@ type kindsIn struct {
 
 type text string
 
-const specialSchema = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"größe":{"type":"boolean"},"long_name":{"type":"integer"},"e":{"type":"string"}},"additionalProperties":false}`
+const specialSchema = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"long_name":{"type":"integer"},"e":{"type":"string"}},"additionalProperties":false}`
 
 type specialIn struct {
 	A    loud   `json:"a"`
 	B    *loud  `json:"b"`
-	Size bool   `json:"größe"`
 	Long int    `json:"long_name,omitempty,string"`
 	E    []byte `json:"-"`
 	F    string `json:"e"`
@@ -64,9 +64,15 @@ type specialIn struct {
 type otherIn struct {
 	A    int     `json:"a"`
 	B    bool    `json:"b"`
-	Size int     `json:"größe"`
 	Long string  `json:"long_name"`
 	E    float64 `json:"e"`
+}
+
+type crossedIn struct {
+	A    bool   `json:"a"`
+	B    string `json:"b"`
+	Long int    `json:"long_name"`
+	E    *bool  `json:"e"`
 }
 
 // loud is a text that decodes itself.
@@ -152,6 +158,10 @@ func TestFieldsThatArePlain(t *testing.T) {
 	if ignored.fields(reflect.StructOf([]reflect.StructField{field("A", "-", "")})) != nil {
 		t.Error("a field that JSON leaves out counts")
 	}
+	odd := flatOf(t, `{"type":"object","properties":{"it's":{"type":"string"}},"additionalProperties":false}`)
+	if odd.fields(reflect.StructOf([]reflect.StructField{field("A", "it's", "")})) != nil {
+		t.Error("a field counts under a name that JSON does not take from a tag")
+	}
 	if ignored.fields(reflect.TypeFor[json.Number]()) != nil {
 		t.Error("a text counts as a struct")
 	}
@@ -171,6 +181,23 @@ func TestFuncOfPlainArguments(t *testing.T) {
 	_, err = f.Run(t.Context(), Call{Arguments: json.RawMessage(`{"b":300}`)})
 	if got := words(err); got.Code != kernel.CodeInvalidArgument || got.Message != "b must be an integer within the range of the tool" {
 		t.Errorf("%v", err)
+	}
+}
+
+// An argument that the schema has and the type has not is refused, not dropped.
+func TestFuncOfAnArgumentWithoutAField(t *testing.T) {
+	type in struct {
+		A string `json:"a"`
+	}
+	f, err := Func(Spec{Name: "f", Description: "d", Schema: json.RawMessage(plainSchema), Effect: kernel.Read},
+		func(_ context.Context, _ Call, in in) (in, error) { return in, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []byte(`{"a":"x","b":7}`)
+	_, err = f.Run(t.Context(), Call{Arguments: args})
+	if want := decodeStrictly(args, new(in)); want == nil || !reflect.DeepEqual(words(err), words(want)) {
+		t.Errorf("%v, want %v", err, want)
 	}
 }
 

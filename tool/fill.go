@@ -9,12 +9,10 @@ import (
 // It fills texts, booleans and integers as encoding/json does, in a fraction of
 // the time, and leaves all others to it, and whatever it has to say of an error.
 func (f *flat) fill(args []byte, fields []int, in any) error {
-	v := reflect.ValueOf(in).Elem()
-	if f.fillsAll(args, fields, v) {
+	if f.fillsAll(args, fields, reflect.ValueOf(in).Elem()) {
 		return nil
 	}
-	v.SetZero()
-	return json.Unmarshal(args, in)
+	return json.Unmarshal(args, in) // over those that are filled, too
 }
 
 func (f *flat) fillsAll(args []byte, fields []int, in reflect.Value) bool {

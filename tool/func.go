@@ -42,7 +42,10 @@ func Func[In, Out any](spec Spec, fn func(ctx context.Context, c Call, in In) (O
 	}
 	f := &function[In, Out]{spec: spec, fn: fn}
 	if compiled.flat != nil {
-		f.plain, f.fields = compiled.flat, compiled.flat.fields(reflect.TypeFor[In]())
+		f.fields = compiled.flat.fields(reflect.TypeFor[In]())
+	}
+	if f.fields != nil {
+		f.plain = compiled.flat
 	}
 	return f, nil
 }
@@ -50,8 +53,8 @@ func Func[In, Out any](spec Spec, fn func(ctx context.Context, c Call, in In) (O
 type function[In, Out any] struct {
 	spec   Spec
 	fn     func(context.Context, Call, In) (Out, error)
-	plain  *flat // nil: the schema is not
-	fields []int // of In, for the arguments of plain; nil: it has none for them
+	plain  *flat // the schema; nil: it is not flat, or In has no plain field for an argument
+	fields []int // of In, for the arguments of plain
 }
 
 func (f *function[In, Out]) Spec() Spec { return f.spec }
@@ -75,7 +78,7 @@ func (f *function[In, Out]) Run(ctx context.Context, c Call) (Result, error) {
 // decode is decodeStrictly, which has nothing more to find in arguments that
 // are plain.
 func (f *function[In, Out]) decode(args []byte, in *In) error {
-	if f.fields == nil || !f.plain.accepts(args) {
+	if f.plain == nil || !f.plain.accepts(args) {
 		return decodeStrictly(args, in)
 	}
 	if err := f.plain.fill(args, f.fields, in); err != nil {
