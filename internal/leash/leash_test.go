@@ -3,6 +3,7 @@ package leash_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -197,4 +198,14 @@ func TestEndWaitsForNobody(t *testing.T) {
 	}
 	close(release)
 	<-ended
+}
+
+// Whoever prints a leash reads nothing that others write.
+func TestPrinted(t *testing.T) {
+	var l leash.Leash
+	l.Tie(t.Context(), time.Now().Add(time.Hour))
+	defer l.End(context.Canceled)
+	if got := fmt.Sprintf("%+v", &l); got != "leash" {
+		t.Error(got)
+	}
 }
