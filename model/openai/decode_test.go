@@ -234,6 +234,10 @@ func TestUsage(t *testing.T) {
 		`{"prompt_tokens":10007,"completion_tokens":50,"prompt_tokens_details":null}`:                   {Input: 10007, Output: 50},
 		`{"prompt_tokens":10007,"completion_tokens":50}`:                                                {Input: 10007, Output: 50},
 		`{"prompt_tokens":5,"prompt_tokens_details":{"cached_tokens":9}}`:                               {Input: 5, CacheRead: 5},
+		// Of what is there twice the last counts, whole.
+		`{"prompt_tokens":7,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":3}},"usage":{"prompt_tokens":5}`: {Input: 5},
+		`{"prompt_tokens":5,"prompt_tokens_details":{"cached_tokens":3},"prompt_tokens_details":{}}`:                        {Input: 5},
+		`{"prompt_tokens":5,"prompt_tokens_details":{"cached_tokens":3},"prompt_tokens_details":{"cached_tokens":2}}`:       {Input: 5, CacheRead: 2},
 		`null`:                    nil,
 		`{}`:                      nil,
 		`{"prompt_tokens":-1}`:    nil,
@@ -389,6 +393,14 @@ func TestContradictions(t *testing.T) {
 	}
 	r, _, err := stream(t, done)
 	if err != nil || !strings.Contains(r.Fault, "no choice") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// null says nothing, and so nothing twice.
+func TestNullBefore(t *testing.T) {
+	r, _, err := plain(t, `{"choices":null,"choices":[{"message":null,"message":{"content":"a","tool_calls":null,"tool_calls":[]},"delta":null,"delta":{},"finish_reason":null,"finish_reason":"stop"}]}`)
+	if err != nil || r.Fault != "" || textOf(r) != "a" || r.Stop != kernel.StopEnd {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -2,6 +2,9 @@ package openai
 
 import (
 	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -78,5 +81,60 @@ func TestReplyHoldsNoMemoryOfItsStream(t *testing.T) {
 	}
 	if got, want := lost.Reply(), kept.Reply(); !reflect.DeepEqual(got, want) {
 		t.Errorf("it becomes %+v\nwithout its memory, with it %+v", got, want)
+	}
+}
+
+// Nor does a reply hold anything of the one before it from the same model.
+func TestOneCallAfterAnother(t *testing.T) {
+	n := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n++
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"choices":[{"message":{"content":"answer %d"},"finish_reason":"stop"}]}`, n)
+	}))
+	defer srv.Close()
+	m := newModel(t, srv.URL)
+	for i := range 10 {
+		r, err := m.Call(t.Context(), question(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := textOf(r), fmt.Sprintf("answer %d", i+1); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// The chunks of a stream are read into the same memory, of which little is kept,
+// and of what was in it nothing.
+func TestAssemblyKeepsLittle(t *testing.T) {
+	call := func(n int) string { return fmt.Sprintf(`{"index":%d,"id":"call_%d","function":{"name":"f"}}`, n, n) }
+	for _, many := range []int{1, 20} {
+		a := &assembly{maker: "m"}
+		var chunks []string
+		for n := range many {
+			chunks = append(chunks, fragments(call(n)))
+		}
+		if err := a.ReadStream(streamOf(strings.NewReader(events(append(chunks, finish("tool_calls"), done)...)))); err != nil {
+			t.Fatal(err)
+		}
+		if has := cap(a.in.fragments); has > 8 {
+			t.Errorf("%d chunks of a call each take room for %d", many, has)
+		}
+		a.forget()
+		open := a.calls.open
+		if has := cap(open); has > 8 || has == 0 == (many == 1) {
+			t.Errorf("room for %d of %d calls is kept", has, many)
+		}
+		for _, o := range open[:cap(open)] {
+			if o != nil {
+				t.Errorf("%d calls: %+v is kept", many, o)
+			}
+		}
+		for _, f := range a.in.fragments[:cap(a.in.fragments)] {
+			if !reflect.DeepEqual(f, fragment{}) {
+				t.Errorf("%d calls: %+v is kept", many, f)
+			}
+		}
 	}
 }

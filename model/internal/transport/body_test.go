@@ -70,6 +70,72 @@ func TestCarrierServesAgain(t *testing.T) {
 	}) {
 		t.Error("after it was given up")
 	}
+	for name, of := range map[string]func(*carrier) *alarm{
+		"its time": func(k *carrier) *alarm { return &k.limit },
+		"a grace":  func(k *carrier) *alarm { return &k.grace },
+	} {
+		if released(true, func(k *carrier, trace *httptrace.ClientTrace, cancel context.CancelFunc) {
+			wrote(k, trace, cancel)
+			rung := make(chan struct{})
+			*of(k) = alarm{ring: func() { close(rung) }} // and has not cancelled yet
+			of(k).set(1)
+			<-rung
+		}) {
+			t.Errorf("while the end of %s is on its way", name)
+		}
+	}
+}
+
+// A carrier knows nothing of the request before: neither how far that came, nor
+// what it was.
+func TestCarrierForgets(t *testing.T) {
+	for _, size := range []int{1, onePiece + 1} {
+		c := Client{HTTP: NewHTTP(nil), URL: "http://127.0.0.1"}
+		c.prepare()
+		k := c.carrier(t.Context())
+		k.load(List{make([]byte, size)}, time.Minute)
+		if _, err := io.CopyN(io.Discard, k.request.Body, 1); err != nil {
+			t.Fatal(err)
+		}
+		trace := httptrace.ContextClientTrace(k.ctx)
+		trace.WroteHeaders()
+		trace.WroteRequest(httptrace.WroteRequestInfo{})
+		k.release(true)
+		if k.caller != nil || k.watch != nil || k.body.pieces != nil || k.body.rest != nil {
+			t.Errorf("%d bytes: it keeps what was its caller's", size)
+		}
+		k.load(List{make([]byte, size)}, time.Minute)
+		if k.body.begun.Load() {
+			t.Errorf("%d bytes: the next request counts as sent because one before it was", size)
+		}
+		k.release(true)
+		if k.ctx.Err() == nil {
+			t.Errorf("%d bytes: it serves again while the next request is being written", size)
+		}
+	}
+}
+
+// What is read behind a reply makes the carrier serve again, if it is the end.
+func TestCarrierServesAgainAfterDrain(t *testing.T) {
+	for _, behind := range []int{0, 1, drainBytes / 2, 2 * drainBytes} {
+		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.(http.Flusher).Flush() // chunked: its end is not known before
+			w.Write(make([]byte, 1+behind))
+		})
+		x, err := c.Post(t.Context(), List{[]byte("a")}, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.CopyN(io.Discard, x, 1); err != nil {
+			t.Fatal(err)
+		}
+		x.Drain()
+		k := x.carrier
+		x.Close()
+		if again := k.ctx.Err() == nil; again != (behind < drainBytes) {
+			t.Errorf("%d bytes behind the reply: it serves again: %t", behind, again)
+		}
+	}
 }
 
 // A client of the caller's may keep a request for as long as it likes, and so

@@ -6,7 +6,8 @@ package transport
 // structs does, which matters for a stream that wraps each word in an envelope.
 //
 // Value, Members and Elements each step over the value that is next. Behind what
-// is no JSON there is none any more.
+// is no JSON there is none any more. A reader opens as many lists in one another
+// as its wire has, which is a handful: only those in a Value can be too deep.
 type Scan struct {
 	in    checker
 	depth int // of the lists that are open
@@ -77,7 +78,7 @@ func (s *Scan) Elements(yield func() bool) {
 // open steps over the bracket that opens a list, and tells whether something
 // follows in it. It steps over a value that is no such list.
 func (s *Scan) open(opening, closing byte) bool {
-	if s.Kind() != opening || s.depth == maxDepth {
+	if s.Kind() != opening {
 		s.Value()
 		return false
 	}

@@ -82,23 +82,43 @@ func TestEventsLongLineInSmallPieces(t *testing.T) {
 }
 
 // A stream that was broken off, in the middle of a line behind a CR, leaves
-// nothing to the next one.
+// nothing to the next one, nor does one that was read to its end.
 func TestStreamAfterAnother(t *testing.T) {
-	var s Stream
-	s.Open(strings.NewReader("event: x\ndata: a\n\ndata: b\n\ndata: c\rda"))
-	for range s.Events {
-		break
-	}
-	s.Open(strings.NewReader("\uFEFFdata: d\n\n"))
-	var got []string
-	for ev, err := range s.Events {
-		if err != nil {
-			t.Fatal(err)
+	for _, whole := range []bool{false, true} {
+		var s Stream
+		s.Open(strings.NewReader("event: x\ndata: a\n\ndata: b\n\ndata: c\rda"))
+		for range s.Events {
+			if !whole {
+				break
+			}
 		}
-		got = append(got, string(ev.Type)+"|"+string(ev.Data))
+		s.Open(strings.NewReader("\uFEFFdata: d\n\n"))
+		var got []string
+		for ev, err := range s.Events {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(ev.Type)+"|"+string(ev.Data))
+		}
+		if want := []string{"|d"}; !cmp.Equal(got, want) {
+			t.Errorf("after a whole one %t: %q, want %q", whole, got, want)
+		}
 	}
-	if want := []string{"|d"}; !cmp.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+}
+
+// The memory of a stream serves again, but not that of one far longer than most.
+func TestStreamKeepsLittle(t *testing.T) {
+	for _, long := range []int{100, 2 * maxKept} {
+		var s Stream
+		s.Open(strings.NewReader("event: " + strings.Repeat("x", long) + "\ndata: " + strings.Repeat("y", long) + "\n\n"))
+		for range s.Events {
+		}
+		s.Open(nil)
+		for name, kept := range map[string][]byte{"lines": s.in.buf, "type": s.event.Type, "data": s.event.Data} {
+			if has := cap(kept); has > maxKept || has == 0 == (long < maxKept) {
+				t.Errorf("%s: of %d bytes %d are kept", name, long, has)
+			}
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -42,6 +43,23 @@ func TestParseRefuses(t *testing.T) {
 	for _, in := range []string{``, ` `, `{`, `{}{}`, `{"a":1,}`, `nul`, `"a`, `[1 2]`} {
 		if v, ok := Parse([]byte(in)); ok {
 			t.Errorf("%q is %q", in, v)
+		}
+	}
+}
+
+// The lists that a reader opens count, as those within a value do: a value lies
+// no deeper in an accepted text than in one that json.Valid accepts.
+func TestScanDepth(t *testing.T) {
+	for _, within := range []int{maxDepth - 3, maxDepth - 2, maxDepth - 1} {
+		text := []byte(`{"a":[],"b":[7,{}],"c":[` + strings.Repeat("[", within) + strings.Repeat("]", within) + `]}`)
+		s := NewScan(text)
+		for range s.Members {
+			for range s.Elements {
+				s.Value()
+			}
+		}
+		if got, want := s.Whole(), json.Valid(text); got != want {
+			t.Errorf("%d lists below two: %t, json.Valid says %t", within, got, want)
 		}
 	}
 }
