@@ -96,7 +96,7 @@ func isSpecial(t reflect.Type, options string) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	return decodesItself(t) || slices.Contains(strings.Split(options, ","), "string")
+	return decodesItself(t) || t == reflect.TypeFor[json.Number]() || slices.Contains(strings.Split(options, ","), "string")
 }
 
 // isPlain tells the types that take one JSON value, whoever decodes it.

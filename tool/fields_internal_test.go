@@ -36,6 +36,7 @@ func TestPlainArgumentsDecodeAlike(t *testing.T) {
 	t.Run("narrow", decodeAlike[plainIn](plainSchema))
 	t.Run("all kinds", decodeAlike[kindsIn](kindsSchema))
 	t.Run("in ways of their own", decodeAlike[specialIn](specialSchema))
+	t.Run("numbers that are texts", decodeAlike[numberIn](specialSchema))
 	t.Run("of other kinds", decodeAlike[otherIn](specialSchema))
 	t.Run("of other kinds yet", decodeAlike[crossedIn](kindsSchema))
 }
@@ -59,6 +60,14 @@ type specialIn struct {
 	Long int    `json:"long_name,omitempty,string"`
 	E    []byte `json:"-"`
 	F    string `json:"e"`
+}
+
+// numberIn has texts that encoding/json takes for numbers alone.
+type numberIn struct {
+	A    json.Number  `json:"a"`
+	B    *json.Number `json:"b"`
+	Long int          `json:"long_name"`
+	E    string       `json:"e"`
 }
 
 type otherIn struct {
