@@ -84,6 +84,7 @@ func entryTests() map[string]func(*testing.T, journal.Journal) {
 		"sessions are serial":                   testSession,
 		"sessions: one of many opens":           testSessionRace,
 		"sessions: no run is overtaken":         testSessionOvertaken,
+		"sessions: the earlier runs":            testSessionRuns,
 		"approvals: as they were asked":         testAsk,
 		"approvals: refused questions":          testAskInvalid,
 		"approvals: closed":                     testCloseApproval,

@@ -2,9 +2,14 @@ package journaltest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -68,6 +73,65 @@ func testSessionOvertaken(t *testing.T, j journal.Journal) {
 	lone := headOf("lone")
 	lone.Session = ""
 	_ = (&driver{t: t, j: j, head: lone}).refused(kernel.CodeInvalidArgument, place(1))
+}
+
+// The earlier runs of a session are those of its tenant and its user, with a place
+// or without, stopped or not: they are listed, and the next one stands behind
+// them.
+func testSessionRuns(t *testing.T, j journal.Journal) {
+	in := func(run, tenant, user, session string) *driver {
+		h := headOf(run)
+		h.Tenant, h.User, h.Session = tenant, user, session
+		return &driver{t: t, j: j, head: h}
+	}
+	talk := journal.Query{Owner: &journal.Owner{Tenant: "acme", User: "alice"}, Session: "talk"}
+	listed := func(q journal.Query, want ...string) {
+		t.Helper()
+		heads, err := j.Heads(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, runsOf(heads), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", q, diff)
+		}
+	}
+	for i, other := range [][3]string{{"acme", "alice", "other"}, {"acme", "bob", "talk"}, {"globex", "alice", "talk"}} {
+		d := in(fmt.Sprint("of others ", i), other[0], other[1], other[2])
+		d.must(func(e *journal.Entry) { e.Place = 1 })
+		d.stop()
+	}
+	listed(talk)
+	var runs []string // the latest first; not all began in the order in which they started
+	for i, c := range []struct {
+		minute int
+		at     int // among runs
+	}{{3, 0}, {5, 0}, {1, 2}, {4, 1}, {2, 3}} {
+		d := in(fmt.Sprint("run ", 9-i), "acme", "alice", "talk")
+		d.head.StartedAt = after(time.Duration(c.minute) * time.Minute)
+		for _, wrong := range []int{i, i + 2, i + 4} { // with those of others there would be three more
+			if wrong > 0 {
+				_ = d.refused(kernel.CodeConflict, func(e *journal.Entry) { e.Place = wrong })
+			}
+		}
+		d.must(func(e *journal.Entry) {
+			if i%2 == 0 { // else it wants none, and has it all the same
+				e.Place = i + 1
+			}
+		})
+		listed(withState(talk, journal.Stopped), runs...)
+		listed(withState(talk, journal.Running), d.head.Run)
+		runs = slices.Insert(runs, c.at, d.head.Run)
+		listed(talk, runs...)
+		talk.Limit = 2
+		listed(talk, runs[:min(2, len(runs))]...)
+		talk.Limit = 0
+		d.stop()
+	}
+}
+
+func withState(q journal.Query, s journal.State) journal.Query {
+	q.State = s
+	return q
 }
 
 func testSessionRace(t *testing.T, j journal.Journal) {
