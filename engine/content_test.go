@@ -2,10 +2,12 @@ package engine_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,8 @@ import (
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
+	"github.com/holdfast-run/holdfast/policy"
 )
 
 // A result reads back from the journal as it was, whatever its text.
@@ -63,6 +67,39 @@ func TestLongResultIsQuotedOnce(t *testing.T) {
 			t.Errorf("a result of %d bytes was encoded as quoted: %.80q, want %.80q", size, f.quoted, want)
 		}
 	}
+}
+
+// The result of a call also lets the answers of those behind it into the history,
+// and is quoted for its own message alone.
+func TestResultIsQuotedForItsOwnMessage(t *testing.T) {
+	f := &fake{steps: steps{func(*model.Request) (*model.Reply, error) {
+		r := &model.Reply{Message: kernel.Message{Role: kernel.RoleAssistant}, Stop: kernel.StopCalls}
+		for _, id := range []string{"c1", "c2"} {
+			c := kernel.Call{ID: id, Name: "look", Arguments: `{"at":"` + id + `"}`}
+			r.Message.Blocks = append(r.Message.Blocks, kernel.Block{Kind: kernel.BlockCall, Call: &c})
+		}
+		return r, nil
+	}, answers("done")}}
+	a := agent(t, encoder{f}, 300)
+	a.Policy = firstOnly{}
+	d := begin(t, a, "r", "q", nil)
+	if o := d.run(); o == nil || o.Stop != kernel.StopAnswered {
+		t.Fatalf("stopped: %+v", o)
+	}
+	want := []string{string(kernel.AppendString(nil, "c1:"+strings.Repeat("x", 300))), ""}
+	if !slices.Equal(f.quoted, want) {
+		t.Errorf("quoted %.60q, want %.60q", f.quoted, want)
+	}
+}
+
+// firstOnly allows the first call alone.
+type firstOnly struct{}
+
+func (firstOnly) Decide(_ context.Context, r policy.Request) (policy.Decision, error) {
+	if r.Call == "c1" {
+		return policy.Decision{Answer: kernel.Allow}, nil
+	}
+	return policy.Decision{Answer: kernel.Deny}, nil
 }
 
 // What is written by hand is what encoding/json would write, but for escapes:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/policy"
 	"github.com/holdfast-run/holdfast/tool"
@@ -75,4 +76,36 @@ func TestRequestIsACopy(t *testing.T) {
 			t.Errorf("%s: a call that rules deny was answered %s by %q", name, c.Answer, c.Rule)
 		}
 	}
+}
+
+type policyFunc func(context.Context, policy.Request) (policy.Decision, error)
+
+func (f policyFunc) Decide(ctx context.Context, r policy.Request) (policy.Decision, error) {
+	return f(ctx, r)
+}
+
+// A policy that does not return says no, when its context has ended for as long
+// as the grace.
+func TestPolicyBlocks(t *testing.T) {
+	a := agent(t, &fake{}, 1)
+	free, ended := make(chan struct{}), make(chan struct{})
+	a.Policy = policyFunc(func(context.Context, policy.Request) (policy.Decision, error) {
+		<-free
+		return policy.Decision{Answer: kernel.Allow}, nil
+	})
+	d := begin(t, a, "run_1", "q", nil)
+	d.take(d.x.Begin())
+	task := d.x.Task(kernel.DecideCall{Call: kernel.Call{ID: "c1", Name: "look", Arguments: `{"at":"c1"}`}})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	reports := make(chan kernel.Event, 1)
+	go func() {
+		defer close(ended)
+		task.Do(ctx, func(e kernel.Event, _ engine.Content) { reports <- e })
+	}()
+	if e, is := (<-reports).(kernel.CallDecided); !is || e.Answer != kernel.Deny || e.Reason != "the policy could not be asked" {
+		t.Errorf("%+v", e)
+	}
+	close(free)
+	<-ended
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/internal/leash"
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
@@ -96,8 +97,10 @@ func (d *drive) do(c kernel.Command) []kernel.Command {
 		c engine.Content
 	}
 	reports := make(chan report, 2)
+	own := new(leash.Leash)
+	defer own.End(context.Canceled)
 	go func() {
-		e, content := task.Do(context.Background(), func(e kernel.Event, c engine.Content) { reports <- report{e, c} })
+		e, content := task.Do(own, func(e kernel.Event, c engine.Content) { reports <- report{e, c} })
 		reports <- report{e, content}
 	}()
 	first := <-reports
