@@ -13,6 +13,7 @@ import (
 	"path"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -118,23 +119,19 @@ func TestCarrierForgets(t *testing.T) {
 // What is read behind a reply makes the carrier serve again, if it is the end.
 func TestCarrierServesAgainAfterDrain(t *testing.T) {
 	for _, behind := range []int{0, 1, drainBytes / 2, 2 * drainBytes} {
-		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.(http.Flusher).Flush() // chunked: its end is not known before
-			w.Write(make([]byte, 1+behind))
+		synctest.Test(t, func(t *testing.T) { // in which the grace is long enough
+			c := Client{HTTP: NewHTTP(nil), URL: "http://127.0.0.1"}
+			c.prepare()
+			k := c.carrier(t.Context())
+			k.load(List{[]byte("a")}, time.Minute)
+			httptrace.ContextClientTrace(k.ctx).WroteRequest(httptrace.WroteRequestInfo{})
+			x := &Exchange{carrier: k, body: io.NopCloser(bytes.NewReader(make([]byte, behind)))}
+			x.Drain()
+			x.Close()
+			if again := k.ctx.Err() == nil; again != (behind < drainBytes) {
+				t.Errorf("%d bytes behind the reply: it serves again: %t", behind, again)
+			}
 		})
-		x, err := c.Post(t.Context(), List{[]byte("a")}, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.CopyN(io.Discard, x, 1); err != nil {
-			t.Fatal(err)
-		}
-		x.Drain()
-		k := x.carrier
-		x.Close()
-		if again := k.ctx.Err() == nil; again != (behind < drainBytes) {
-			t.Errorf("%d bytes behind the reply: it serves again: %t", behind, again)
-		}
 	}
 }
 
