@@ -133,7 +133,7 @@ func (m *machine) settle(c *CallState, d Disposition, r *ResultFacts) {
 	}
 	s := Settle{Effect: c.Ledger, Call: c.Call.ID, Disposition: d}
 	if r != nil {
-		facts := *r // the event's own stay where they are
+		facts := *r // were r kept, each event with a result would be allocated, claim or not
 		s.Result = &facts
 	}
 	m.emit(s)
