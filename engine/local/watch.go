@@ -77,6 +77,13 @@ func (f *feed) state() (changed <-chan struct{}, driven bool, lost error) {
 	return f.changed, f.driven, f.lost
 }
 
+// why returns why what came of the run is not among the records, if it is not.
+func (f *feed) why() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lost
+}
+
 // feedOf returns the feed of a run for one more user, who drops it.
 func (e *Engine) feedOf(id string) *feed {
 	e.mu.Lock()
@@ -98,7 +105,7 @@ func (e *Engine) drop(f *feed) {
 	if f.users--; f.users > 0 {
 		return
 	}
-	if _, _, lost := f.state(); lost == nil {
+	if f.why() == nil {
 		delete(e.feeds, f.id)
 	}
 }
