@@ -164,7 +164,7 @@ func BenchmarkPrepare(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					r.do(b, r.prepare)
-					r.x.Reset(mark)
+					r.x.Reset(&mark)
 				}
 			})
 		}
@@ -206,7 +206,7 @@ func BenchmarkCompact(b *testing.B) {
 				if len(r.x.History.Messages()) > n/2 {
 					b.Fatal("the history is as long as before")
 				}
-				r.x.Reset(mark)
+				r.x.Reset(&mark)
 			}
 		})
 	}
