@@ -71,7 +71,7 @@ type Result struct {
 	Narrows *Narrowing      `json:"narrows,omitempty"`
 	Elapsed time.Duration   `json:"elapsed_ns"`
 
-	written []byte // all of this as JSON; nil: nobody has needed it yet
+	written []byte // all of this as JSON, of a long one; nil: it is made where it is needed
 	quoted  []byte // Text in it
 }
 

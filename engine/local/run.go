@@ -179,9 +179,9 @@ func (r *run) deliver(cmd kernel.Seq, e kernel.Event, c engine.Content) work {
 }
 
 // report takes the run on by what came of a command (0: of none): apply,
-// commit, execute. It returns what its caller has to carry out next, if
-// anything. Nothing is taken any more once this process does not
-// drive the run. No event is the report of a question: the vote was recorded.
+// commit, execute. It returns what its caller has to carry out next, if anything.
+// Nothing is taken any more once this process does not drive the run. No event is
+// the report of a question: the vote was recorded.
 func (r *run) report(cmd kernel.Seq, e kernel.Event, c engine.Content) work {
 	if r.closed {
 		return work{}
