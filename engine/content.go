@@ -81,7 +81,7 @@ func (r *Result) write() {
 	if len(r.Text) <= chunkRest {
 		return
 	}
-	b := appendText(nil, beforeText, r.Text)
+	b := kernel.AppendValid([]byte(beforeText), r.Text)
 	end := len(b)
 	r.written = r.appendRest(b)
 	r.quoted = r.written[len(beforeText):end:end]

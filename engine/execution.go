@@ -68,6 +68,8 @@ type Env struct {
 	Grace time.Duration
 	// Clock is the time of the runs. nil: the system's.
 	Clock Clock
+	// Snapshots are shared by the executions that the engine begins. nil: none are.
+	Snapshots *Snapshots
 	// Jitter is a share of the largest jitter, in 1/10,000. nil: random.
 	Jitter func() int
 }
@@ -94,7 +96,7 @@ func NewExecution(env Env, s Start, prior []kernel.Message) (x *Execution, err e
 	x.info = s.Agent.Model.Info()
 	x.observer = x
 	x.encode, _ = s.Agent.Model.(model.Encoder)
-	if x.base, err = x.freeze(s.Agent.Tools); err != nil {
+	if x.base, err = x.own(); err != nil {
 		return nil, err
 	}
 	if x.sources = newSources(x, s.Agent.Sources); x.sources == nil {

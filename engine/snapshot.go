@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"sync/atomic"
+
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/prompt"
@@ -10,20 +12,49 @@ import (
 // snapshot is what a request offers and its calls run on, with what is made of
 // it for the model once. It never changes.
 type snapshot struct {
-	tools  *tool.Set
-	system string
-	defs   []model.Tool
-	head   []byte // nil: the model keeps no bytes
-	tokens int64  // of what is before the messages, estimated
+	tools        *tool.Set
+	instructions string
+	system       string // made of both
+	defs         []model.Tool
+	head         []byte // nil: the model keeps no bytes
+	tokens       int64  // of what is before the messages, estimated
 
 	ambiguous string        // which tools fit the question equally well; empty: it is clear
 	missing   *kernel.Error // why no tool does
 }
 
+// Snapshots keeps what was made of an agent's own tools last: its runs have them
+// in common. The zero value is empty, and a Snapshots is safe for concurrent use.
+type Snapshots struct {
+	latest atomic.Pointer[snapshot]
+}
+
+// own is the snapshot of the agent's own tools.
+func (x *Execution) own() (*snapshot, error) {
+	if x.Snapshots == nil || len(x.start.Requires) > 0 {
+		return x.freeze(x.agent.Tools)
+	}
+	if s := x.Snapshots.latest.Load(); s != nil && s.tools == x.agent.Tools && s.instructions == x.agent.Instructions {
+		if head, err := x.head(s); err != nil || same(head, s.head) {
+			return s, err
+		}
+	}
+	s, err := x.freeze(x.agent.Tools)
+	if err == nil {
+		x.Snapshots.latest.Store(s)
+	}
+	return s, err
+}
+
+// same reports whether two slices are one.
+func same(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
 // freeze makes the snapshot of tools: CONFIGURATION when the model cannot
 // express them.
-func (x *Execution) freeze(tools *tool.Set) (*snapshot, error) {
-	s := &snapshot{tools: tools}
+func (x *Execution) freeze(tools *tool.Set) (_ *snapshot, err error) {
+	s := &snapshot{tools: tools, instructions: x.agent.Instructions}
 	if len(x.start.Requires) > 0 {
 		s.route(x.start.Question, x.start.Requires)
 	}
@@ -33,18 +64,23 @@ func (x *Execution) freeze(tools *tool.Set) (*snapshot, error) {
 		s.defs = append(s.defs, model.Tool{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
 	}
 	s.system = prompt.System(x.agent.Instructions, s.tools.Names())
-	if x.encode != nil {
-		head, err := x.encode.EncodeHead(s.system, s.defs)
-		if kernel.CodeOf(err) == kernel.CodeConfiguration {
-			return nil, err // says what and where
-		}
-		if err != nil {
-			return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the model cannot express its instructions or tools: " + err.Error()}
-		}
-		s.head = head
+	if s.head, err = x.head(s); err != nil {
+		return nil, err
 	}
 	s.tokens = s.estimate()
 	return s, nil
+}
+
+// head is what the model makes of a snapshot; nil: it keeps no bytes.
+func (x *Execution) head(s *snapshot) ([]byte, error) {
+	if x.encode == nil {
+		return nil, nil
+	}
+	head, err := x.encode.EncodeHead(s.system, s.defs)
+	if err == nil || kernel.CodeOf(err) == kernel.CodeConfiguration { // that says what and where
+		return head, err
+	}
+	return nil, &kernel.Error{Code: kernel.CodeConfiguration, Message: "the model cannot express its instructions or tools: " + err.Error()}
 }
 
 // route narrows the tools to the one that covers what the question requires.

@@ -78,13 +78,15 @@ type Engine struct {
 	sessions map[session]*run         // the same
 	taking   map[string]chan struct{} // runs that are being taken up, each closed when that is over
 	parked   map[string]*engine.Agent
-	feeds    map[string]*feed // of runs that are under way or watched
+	feeds    map[string]*feed // of runs that are watched, or were lost
 	closed   bool
 	leaving  atomic.Bool        // no run begins anything new: see Work
 	taken    func(journal.Head) // told by Work's wish of each run that is taken up; nil: nobody
 	nudged   chan struct{}      // wakes Work
 	wg       sync.WaitGroup
 	rounds   rounds
+
+	snapshots engine.Snapshots
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -168,11 +170,8 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 		return nil, err
 	}
 	fresh := s.Session == ""
-	if fresh {
-		s.Session = "ses_" + ulid.Make().String()
-	}
-	if s.Run == "" {
-		s.Run = "run_" + ulid.Make().String()
+	if fresh || s.Run == "" {
+		identify(&s, ulid.Make().String())
 	}
 	r := e.newRun(journal.Head{
 		Run: s.Run, Session: s.Session, Tenant: s.Tenant, User: s.User,
@@ -181,7 +180,6 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 	r.mu.Lock() // so that no signal comes before the beginning
 	defer r.mu.Unlock()
 	if err := e.admit(r); err != nil {
-		e.drop(r.feed)
 		e.awaitBeginning(r.id)
 		return nil, err
 	}
@@ -192,7 +190,6 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 			e.forget(r)
 			close(r.done) // for whoever has it from the engine
 			r.feed.rest(nil)
-			e.drop(r.feed)
 			e.wg.Done()
 		}
 	}()
@@ -218,8 +215,18 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 	return r, nil
 }
 
+// identify gives a run, and a session that begins with it, ids that nobody else has.
+func identify(s *engine.Start, unique string) {
+	if s.Session == "" {
+		s.Session = "ses_" + unique
+	}
+	if s.Run == "" {
+		s.Run = "run_" + unique
+	}
+}
+
 func (e *Engine) env(r *run) engine.Env {
-	return engine.Env{Log: e.log, Watch: r.feed.delta, Grace: e.grace, Clock: e.clock, Jitter: e.jitter}
+	return engine.Env{Log: e.log, Watch: r.delta, Grace: e.grace, Clock: e.clock, Snapshots: &e.snapshots, Jitter: e.jitter}
 }
 
 // admit takes a run in, unless its id or its session is in use: the runs of a
@@ -240,6 +247,7 @@ func (e *Engine) admit(r *run) error {
 	e.runs[r.id] = r
 	e.sessions[r.session()] = r
 	delete(e.parked, r.id)
+	r.feed = e.feedFor(r)
 	r.feed.drive()
 	e.wg.Add(1)
 	e.keepUp()
@@ -258,9 +266,12 @@ func (e *Engine) awaitBeginning(id string) {
 // forget lets a run go that this process does not drive any more.
 func (e *Engine) forget(r *run) {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	delete(e.runs, r.id)
 	delete(e.sessions, r.session())
-	e.mu.Unlock()
+	if untold(r.lost) {
+		e.feeds[r.id] = r.feed // which will tell
+	}
 }
 
 func (e *Engine) live(id string) *run {

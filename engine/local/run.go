@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-run/holdfast/internal/leash"
 	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
 )
 
 // run is a run that this process drives. No goroutine belongs to it: whoever
@@ -21,7 +22,7 @@ type run struct {
 	id    string
 	eng   *Engine
 	agent *engine.Agent // nil: it can only come to its end
-	feed  *feed
+	feed  *feed         // of it, once it is admitted
 	done  chan struct{} // closed when this process drives it no more
 	// result is how far it came, and lost why the journal does not hold that,
 	// once done is closed.
@@ -49,6 +50,7 @@ type run struct {
 	closed  bool
 
 	room room
+	own  feed // if nobody watches the run before it is admitted
 }
 
 // room is memory for what few runs have more of at a time.
@@ -75,12 +77,14 @@ type work struct {
 func (e *Engine) newRun(head journal.Head, agent *engine.Agent) *run {
 	r := &run{
 		id: head.Run, eng: e, agent: agent, head: head,
-		feed: e.feedOf(head.Run),
 		done: make(chan struct{}),
 	}
 	r.batch.records, r.causes, r.ready, r.out = r.room.records[:0], r.room.causes[:0], r.room.ready[:0], r.room.out[:0]
 	return r
 }
+
+// delta passes a piece of text on to whoever watches.
+func (r *run) delta(d model.Delta) { r.feed.delta(d) }
 
 // preview is the start of a question, which is valid UTF-8, for lists.
 func preview(s string) string {
@@ -320,7 +324,6 @@ func (r *run) close() {
 	r.eng.forget(r) // first, so that whoever waited finds the session free
 	close(r.done)
 	r.feed.rest(r.lost)
-	r.eng.drop(r.feed)
 	r.eng.wg.Done()
 }
 

@@ -16,8 +16,8 @@ const maxDeltas = 256
 
 // feed tells watchers that something was committed, and passes deltas on.
 type feed struct {
-	id    string
-	users int // whoever drives or watches the run; guarded by the engine's lock
+	id       string
+	watchers int // guarded by the engine's lock
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change; nil: nobody waits for it
@@ -56,16 +56,20 @@ func (f *feed) drive() {
 }
 
 // rest says that this process drives the run no more, and why what came of it
-// is not journaled, if it is not. What another process does with the run is.
+// is not journaled, if it is not.
 func (f *feed) rest(lost *kernel.Error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.driven = false
-	if lost != nil && lost.Code != kernel.CodeLeaseLost {
+	if untold(lost) {
 		f.lost = lost
 	}
 	f.change()
 }
+
+// untold reports whether the journal will never say what came of a run, as it
+// does where another process goes on with it.
+func untold(lost *kernel.Error) bool { return lost != nil && lost.Code != kernel.CodeLeaseLost }
 
 // state returns what is closed at the next change, and how the run stands.
 func (f *feed) state() (changed <-chan struct{}, driven bool, lost error) {
@@ -84,16 +88,20 @@ func (f *feed) why() error {
 	return f.lost
 }
 
-// feedOf returns the feed of a run for one more user, who drops it.
+// feedOf returns the feed of a run for one more watcher, who drops it.
 func (e *Engine) feedOf(id string) *feed {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f := e.feeds[id]
 	if f == nil {
-		f = &feed{id: id}
+		if r := e.runs[id]; r != nil {
+			f = r.feed
+		} else {
+			f = &feed{id: id}
+		}
 		e.feeds[id] = f
 	}
-	f.users++
+	f.watchers++
 	return f
 }
 
@@ -102,12 +110,24 @@ func (e *Engine) feedOf(id string) *feed {
 func (e *Engine) drop(f *feed) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if f.users--; f.users > 0 {
-		return
-	}
-	if f.why() == nil {
+	if f.watchers--; f.watchers == 0 && f.why() == nil {
 		delete(e.feeds, f.id)
 	}
+}
+
+// feedFor returns the feed of a run that is to be driven: that of those who watch
+// it already, or what told of an earlier loss, else the run's own. The engine is
+// locked.
+func (e *Engine) feedFor(r *run) *feed {
+	f := e.feeds[r.id]
+	if f == nil {
+		r.own.id = r.id
+		return &r.own
+	}
+	if f.watchers == 0 {
+		delete(e.feeds, r.id)
+	}
+	return f
 }
 
 func (f *feed) delta(d model.Delta) {

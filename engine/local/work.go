@@ -326,11 +326,9 @@ func (e *Engine) goOnWith(ctx context.Context, stored *engine.Stored, lease jour
 	defer r.mu.Unlock()
 	r.lease = lease
 	if r.x, err = engine.Resume(e.env(r), agent, stored, prior); err != nil {
-		e.drop(r.feed)
 		return err
 	}
 	if err := e.admit(r); err != nil {
-		e.drop(r.feed)
 		return err
 	}
 	r.goOn(r.step(func() error { return r.resume(cancels) }))

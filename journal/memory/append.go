@@ -17,13 +17,22 @@ func (j *Journal) Append(ctx context.Context, e journal.Entry) error {
 	defer j.mu.Unlock()
 	p := &j.plan
 	defer p.clear()
-	p.j, p.entry, p.run = j, e, j.runs[e.Head.Run]
+	p.j, p.entry, p.run = j, e, j.run(e.Head.Run)
 	if err := p.decide(); err != nil {
 		return err
 	}
 	p.commit()
 	j.changes++
 	return nil
+}
+
+// run returns the run of that id; nil: there is none. Most that are asked for
+// are open, and those are few.
+func (j *Journal) run(id string) *run {
+	if r := j.open[id]; r != nil {
+		return r
+	}
+	return j.runs[id]
 }
 
 // plan is an entry on its way: decide finds out all that can stand against it
