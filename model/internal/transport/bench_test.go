@@ -32,7 +32,7 @@ func canned(b *testing.B, size int, answer string) *Client {
 	})
 	c := &Client{HTTP: NewHTTP(nil), URL: "http://" + l.Addr().String(), Header: http.Header{}, Cap: 1000, Now: time.Now}
 	b.Cleanup(func() {
-		c.HTTP.CloseIdleConnections()
+		c.CloseIdle()
 		l.Close()
 		wg.Wait()
 	})

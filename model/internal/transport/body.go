@@ -28,6 +28,9 @@ func (l List) Piece(i int) []byte { return l[i] }
 // this size the copy costs more than the write.
 const onePiece = 16 << 10
 
+// maxRequestHeader is about the longest header of a request.
+const maxRequestHeader = 1 << 10
+
 // requestBody is the body of one request after another: pieces, joined or read
 // as one stream. It knows how far the transport came with it.
 type requestBody struct {

@@ -7,11 +7,13 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
 	"path"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,17 +158,22 @@ func TestCarrierForOneRequest(t *testing.T) {
 // The hooks of the caller's context are called whatever came before.
 func TestHooksOfTheCaller(t *testing.T) {
 	c := serve(t, func(http.ResponseWriter, *http.Request) {})
+	var got, reused int
 	for range 2 {
-		reused := false
-		trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
+		trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+			got++
+			if i.Reused {
+				reused++
+			}
+		}}
 		for _, ctx := range []context.Context{t.Context(), httptrace.WithClientTrace(t.Context(), trace)} {
 			if _, err := post(ctx, c, time.Minute); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if !reused {
-			t.Error("not called, or on a connection of its own")
-		}
+	}
+	if got != 2 || reused != 1 {
+		t.Errorf("called %d times, of a connection that served before %d times", got, reused)
 	}
 }
 
@@ -245,4 +252,41 @@ func (m marking) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.URL.Path += "/marked"
 	r.Header.Add("X-Mark", "1")
 	return m.RoundTripper.RoundTrip(r)
+}
+
+// A body in one piece travels in one write with its header.
+func TestOnePieceIsOneWrite(t *testing.T) {
+	c := serve(t, func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	tr, ok := c.HTTP.Transport.(own)
+	if !ok {
+		t.Fatal("no transport of its own")
+	}
+	var writes atomic.Int64
+	dial := tr.DialContext
+	tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		return counting{conn, &writes}, err
+	}
+	for _, size := range []int{1, 4 << 10, onePiece} {
+		writes.Store(0)
+		x, err := c.Post(t.Context(), List{make([]byte, size/2), make([]byte, size-size/2)}, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Close()
+		if n := writes.Load(); n != 1 {
+			t.Errorf("%d bytes in %d writes", size, n)
+		}
+	}
+}
+
+// counting counts writes.
+type counting struct {
+	net.Conn
+	writes *atomic.Int64
+}
+
+func (c counting) Write(b []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(b)
 }

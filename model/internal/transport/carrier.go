@@ -34,7 +34,9 @@ type carrier struct {
 
 	// Of the request under way.
 	caller context.Context
-	watch  func() bool // ends abort's watch over caller, false: abort was called; nil: there is none
+	conn   *http.ClientConn // that it took; nil: none
+	conns  *connections     // where it gives that back
+	watch  func() bool      // ends abort's watch over caller, false: abort was called; nil: there is none
 }
 
 // newCarrier returns a carrier whose context is derived from ctx. form makes its
@@ -97,6 +99,10 @@ func (k *carrier) load(pieces Pieces, timeout time.Duration) {
 func (k *carrier) release(over bool) {
 	k.limit.stop()
 	k.grace.stop()
+	if k.conn != nil {
+		k.conns.give(k.conn)
+		k.conn = nil
+	}
 	calm := !k.limit.rang && !k.grace.rang
 	if k.watch != nil {
 		calm = k.watch() && calm

@@ -45,6 +45,7 @@ type Client struct {
 	blank    *http.Request // what every request begins as
 	fault    error         // why there is none
 	carriers sync.Pool     // of *carrier
+	conns    *connections  // nil: they are left to HTTP
 }
 
 // own is the transport of a client that was made here. Nothing else takes part
@@ -69,6 +70,7 @@ func NewHTTP(given *http.Client) *http.Client {
 			MaxIdleConnsPerHost:    64,
 			IdleConnTimeout:        90 * time.Second,
 			MaxResponseHeaderBytes: maxHeader,
+			WriteBufferSize:        onePiece + maxRequestHeader, // a body in one piece then travels in one write with its header
 			DisableCompression:     true,
 			// A pooled HTTP/2 connection whose peer is gone would otherwise
 			// time out one request after another.
@@ -92,7 +94,7 @@ func (c *Client) Post(ctx context.Context, pieces Pieces, timeout time.Duration)
 	}
 	x := &Exchange{carrier: c.carrier(ctx), cap: c.Cap}
 	x.carrier.load(pieces, timeout)
-	resp, err := c.send(x.carrier.request)
+	resp, err := c.send(x.carrier)
 	if err != nil {
 		defer x.Close()
 		if !x.carrier.body.begun.Load() {
@@ -114,18 +116,42 @@ func (c *Client) Post(ctx context.Context, pieces Pieces, timeout time.Duration)
 
 func (c *Client) prepare() {
 	c.blank, c.fault = http.NewRequestWithContext(context.Background(), http.MethodPost, c.URL, http.NoBody)
-	if c.fault == nil {
-		c.blank.Header = c.Header
+	if c.fault != nil {
+		return
+	}
+	c.blank.Header = c.Header
+	at, known := address(c.blank.URL)
+	if transport, ours := c.HTTP.Transport.(own); ours && known {
+		c.conns = &connections{every: freeFor, dial: func(ctx context.Context) (*http.ClientConn, error) {
+			return transport.NewClientConn(ctx, c.blank.URL.Scheme, at)
+		}}
 	}
 }
 
 // send sends one request. Its GetBody is nil: net/http then never sends it a
 // second time when a pooled connection turns out to be dead.
-func (c *Client) send(req *http.Request) (*http.Response, error) {
-	if transport, ours := c.HTTP.Transport.(own); ours {
-		return transport.RoundTrip(req)
+func (c *Client) send(k *carrier) (*http.Response, error) {
+	transport, ours := c.HTTP.Transport.(own)
+	switch {
+	case !ours:
+		return c.HTTP.Do(k.request)
+	case k.pool == nil || c.conns == nil: // whoever looks on is told of connections by a Transport alone
+		return transport.RoundTrip(k.request)
 	}
-	return c.HTTP.Do(req)
+	var err error
+	k.conns = c.conns
+	if k.conn, err = c.conns.take(k.ctx); err != nil {
+		return nil, err
+	}
+	return k.conn.RoundTrip(k.request)
+}
+
+// CloseIdle closes the connections that have no request under way.
+func (c *Client) CloseIdle() {
+	c.HTTP.CloseIdleConnections()
+	if c.once.Do(c.prepare); c.conns != nil {
+		c.conns.closeIdle()
+	}
 }
 
 // reject turns an answer with an error status into a failure.

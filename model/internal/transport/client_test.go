@@ -50,7 +50,7 @@ func client(t *testing.T, url string) *Client {
 			return e
 		},
 	}
-	t.Cleanup(c.HTTP.CloseIdleConnections)
+	t.Cleanup(c.CloseIdle)
 	return c
 }
 
@@ -355,7 +355,7 @@ func TestDeadPooledConnectionIsNotRetried(t *testing.T) {
 	}
 	_, failed := post(t.Context(), c, 0)
 	fails(t, failed, kernel.FailCut)
-	c.HTTP.CloseIdleConnections()
+	c.CloseIdle()
 	l.Close()
 	wg.Wait()
 	if n := requests.Load(); n != 2 {
@@ -431,7 +431,7 @@ func TestRedirectsAreRefused(t *testing.T) {
 			if err.Status != status || elsewhere.Load() != 0 {
 				t.Errorf("status %d, %d requests elsewhere", err.Status, elsewhere.Load())
 			}
-			c.HTTP.CloseIdleConnections()
+			c.CloseIdle()
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (w *Wire) Connect(s *Settings) *Endpoint {
 		Stream: s.Stream, Maker: w.maker(s.BaseURL), post: c.Post,
 	}
 	if s.HTTPClient == nil {
-		e.idle = c.HTTP.CloseIdleConnections
+		e.idle = c.CloseIdle
 	}
 	return e
 }
