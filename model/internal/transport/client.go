@@ -120,8 +120,8 @@ func (c *Client) prepare() {
 		return
 	}
 	c.blank.Header = c.Header
-	at, known := address(c.blank.URL)
-	if transport, ours := c.HTTP.Transport.(own); ours && known {
+	at, here := address(c.blank.URL)
+	if transport, ours := c.HTTP.Transport.(own); ours && here {
 		c.conns = &connections{every: freeFor, dial: func(ctx context.Context) (*http.ClientConn, error) {
 			return transport.NewClientConn(ctx, c.blank.URL.Scheme, at)
 		}}
