@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/holdfast-run/holdfast/kernel"
@@ -23,7 +24,7 @@ type snapshot struct {
 	missing   *kernel.Error // why no tool does
 }
 
-// Snapshots keeps what was made of an agent's own tools last: its runs have them
+// Snapshots keeps what was made of an agent's own tools last: its runs have that
 // in common. The zero value is empty, and a Snapshots is safe for concurrent use.
 type Snapshots struct {
 	latest atomic.Pointer[snapshot]
@@ -34,26 +35,45 @@ func (x *Execution) own() (*snapshot, error) {
 	if x.Snapshots == nil || len(x.start.Requires) > 0 {
 		return x.freeze(x.agent.Tools)
 	}
-	if s := x.Snapshots.latest.Load(); s != nil && s.tools == x.agent.Tools && s.instructions == x.agent.Instructions {
-		if head, err := x.head(s); err != nil || same(head, s.head) {
-			return s, err
-		}
+	common := x.Snapshots.latest.Load()
+	known := common != nil && common.tools == x.agent.Tools && common.instructions == x.agent.Instructions
+	if !known {
+		common = x.offer(x.agent.Tools)
 	}
-	s, err := x.freeze(x.agent.Tools)
-	if err == nil {
-		x.Snapshots.latest.Store(s)
+	s := *common
+	s.defs = slices.Clone(common.defs) // a model that changes them changes them for its own run
+	head, err := x.head(&s)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	if !known || !same(head, common.head) {
+		s.head = head
+		s.tokens = s.estimate()
+		kept := s
+		kept.defs = common.defs
+		x.Snapshots.latest.Store(&kept)
+	}
+	return &s, nil
 }
 
-// same reports whether two slices are one.
+// same reports whether two heads are one.
 func same(a, b []byte) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+	return len(a) == len(b) && (a == nil) == (b == nil) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // freeze makes the snapshot of tools: CONFIGURATION when the model cannot
 // express them.
 func (x *Execution) freeze(tools *tool.Set) (_ *snapshot, err error) {
+	s := x.offer(tools)
+	if s.head, err = x.head(s); err != nil {
+		return nil, err
+	}
+	s.tokens = s.estimate()
+	return s, nil
+}
+
+// offer is a snapshot of tools, before the model is asked to express it.
+func (x *Execution) offer(tools *tool.Set) *snapshot {
 	s := &snapshot{tools: tools, instructions: x.agent.Instructions}
 	if len(x.start.Requires) > 0 {
 		s.route(x.start.Question, x.start.Requires)
@@ -63,12 +83,8 @@ func (x *Execution) freeze(tools *tool.Set) (_ *snapshot, err error) {
 		spec, _ := s.tools.Spec(name)
 		s.defs = append(s.defs, model.Tool{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
 	}
-	s.system = prompt.System(x.agent.Instructions, s.tools.Names())
-	if s.head, err = x.head(s); err != nil {
-		return nil, err
-	}
-	s.tokens = s.estimate()
-	return s, nil
+	s.system = prompt.System(s.instructions, s.tools.Names())
+	return s
 }
 
 // head is what the model makes of a snapshot; nil: it keeps no bytes.

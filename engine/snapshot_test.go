@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/kernel"
@@ -14,17 +15,20 @@ import (
 	"github.com/holdfast-run/holdfast/tool"
 )
 
-// headed is an encoder that makes each head once, as the wires do.
+// headed is an encoder that makes each head once, as the wires do, or never the
+// same one. It changes what it is given.
 type headed struct {
 	encoder
-	name string
-	mu   sync.Mutex
-	head map[string][]byte
+	name   string
+	forget bool
+	mu     sync.Mutex
+	asked  int
+	head   map[string][]byte
 }
 
 func keeping(name string) *headed {
 	k := &headed{encoder: encoder{&fake{}}, name: name, head: map[string][]byte{}}
-	for range 10 {
+	for range 20 {
 		k.steps = append(k.steps, answers("yes"))
 	}
 	return k
@@ -33,60 +37,89 @@ func keeping(name string) *headed {
 func (k *headed) EncodeHead(system string, tools []model.Tool) ([]byte, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.asked++
 	key := fmt.Sprintf("%s %q %q", k.name, system, tools)
-	if k.head[key] == nil {
+	if k.name == "" {
+		key = ""
+	}
+	if k.head[key] == nil || k.forget {
 		k.head[key] = []byte(key)
+	}
+	for i := range tools {
+		tools[i].Description = "changed by " + k.name
 	}
 	return k.head[key], nil
 }
+
+// seeing is a model that keeps what it was sent.
+type seeing interface{ latest() model.Request }
+
+func (f *fake) latest() model.Request { return f.seen[len(f.seen)-1] }
 
 // What is made of tools and instructions is made again for whatever is not the
 // same, and for nothing else.
 func TestSnapshots(t *testing.T) {
 	var kept engine.Snapshots
-	one, other := keeping("one"), keeping("other")
+	one, other, empty, plain := keeping("one"), keeping("other"), keeping(""), keeping("plain").fake
 	tools := look(t, 1)
 	agent := &engine.Agent{Model: one, Instructions: "first", Tools: tools}
-	begun := func(requires ...string) *engine.Execution {
+	begun := func() *engine.Execution {
 		t.Helper()
 		x, err := engine.NewExecution(engine.Env{Log: engine.QuietLog(nil), Snapshots: &kept}, engine.Start{
-			Agent: agent, Run: "r", Question: "what?", Requires: requires,
+			Agent: agent, Run: "r", Question: "what?",
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return x
 	}
-	request := func(m *headed, requires ...string) model.Request {
+	request := func(m seeing) model.Request {
 		t.Helper()
-		d := &drive{t: t, x: begun(requires...)}
+		d := &drive{t: t, x: begun()}
 		if d.run() == nil {
 			t.Fatal("no end")
 		}
-		return m.seen[len(m.seen)-1]
+		return m.latest()
 	}
-	same := func(a, b model.Request) bool { return len(a.Tools) == len(b.Tools) && &a.Tools[0] == &b.Tools[0] }
+	same := func(a, b model.Request) bool { return unsafe.StringData(a.System) == unsafe.StringData(b.System) }
 
 	first := request(one)
-	if again := request(one); !same(first, again) || again.System != first.System || !bytes.Equal(again.Head, first.Head) {
+	if again := request(one); !same(first, again) || !bytes.Equal(again.Head, first.Head) {
 		t.Error("the same was made twice")
 	}
 	changes := map[string]func() *headed{
 		"instructions": func() *headed { agent.Instructions = "second"; return one },
 		"a model":      func() *headed { agent.Model = other; return other },
 		"tools":        func() *headed { agent.Tools = look(t, 1); return one },
+		"no head":      func() *headed { agent.Model = empty; return empty },
 	}
 	for name, change := range changes {
 		agent.Model, agent.Instructions, agent.Tools = one, "first", tools
 		before := request(one)
 		m := change()
 		after := request(m)
-		if same(before, after) {
-			t.Errorf("%s: what was made before was taken", name)
+		if same(before, after) != (m != one) {
+			t.Errorf("%s: what was made before was taken, or not", name)
 		}
 		if !strings.Contains(after.System, agent.Instructions) || !strings.HasPrefix(string(after.Head), m.name) {
 			t.Errorf("%s: system %q, head %q", name, after.System, after.Head)
 		}
+		if strings.Contains(string(after.Head), "changed") || after.Tools[0].Description != "changed by "+m.name {
+			t.Errorf("%s: one run's model changed what another's is told: %q, %q", name, after.Head, after.Tools)
+		}
+		agent.Model = plain
+		if bare := request(plain); bare.Head != nil || bare.Tools[0].Description != "Looks." {
+			t.Errorf("%s, then a model that keeps no bytes: %q, %q", name, bare.Head, bare.Tools)
+		}
+	}
+	if agent.Model = empty; request(empty).Head == nil {
+		t.Error("an empty head is not none")
+	}
+	one.forget = true
+	agent.Model = one
+	before := one.asked
+	if request(one); one.asked != before+1 {
+		t.Errorf("asked for a head %d times", one.asked-before)
 	}
 
 	agent.Model, agent.Tools = one, nil
@@ -115,7 +148,7 @@ func TestSnapshotsAreNotOfARoute(t *testing.T) {
 		d := &drive{t: t, x: x}
 		d.run()
 		var names []string
-		for _, offered := range m.seen[len(m.seen)-1].Tools {
+		for _, offered := range m.latest().Tools {
 			names = append(names, offered.Name)
 		}
 		want := "a b"
@@ -145,4 +178,29 @@ func routes(t *testing.T) *tool.Set {
 		t.Fatal(err)
 	}
 	return set
+}
+
+// What is shared counts for as many tokens as what is not.
+func TestSnapshotsCount(t *testing.T) {
+	tokens := func(m model.Model, kept *engine.Snapshots) int64 {
+		t.Helper()
+		x, err := engine.NewExecution(engine.Env{Log: engine.QuietLog(nil), Snapshots: kept}, engine.Start{
+			Agent: &engine.Agent{Model: m, Instructions: "Be brief."}, Run: "r", Question: "what?",
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &drive{t: t, x: x}
+		d.run()
+		return d.x.State.InputTokens
+	}
+	var kept engine.Snapshots
+	for _, m := range []model.Model{keeping("one"), keeping("another, with a head that is longer"), keeping("plain").fake} {
+		alone := tokens(m, nil)
+		for range 2 {
+			if shared := tokens(m, &kept); shared != alone || alone == 0 {
+				t.Errorf("%d tokens, want %d", shared, alone)
+			}
+		}
+	}
 }

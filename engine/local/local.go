@@ -189,7 +189,7 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 			r.closed = true
 			e.forget(r)
 			close(r.done) // for whoever has it from the engine
-			r.feed.rest(nil)
+			r.feed.rest()
 			e.wg.Done()
 		}
 	}()
@@ -263,14 +263,17 @@ func (e *Engine) awaitBeginning(id string) {
 	}
 }
 
-// forget lets a run go that this process does not drive any more.
+// forget lets a run go that this process does not drive any more. Why what came
+// of it is not journaled, if it is not, stays for whoever watches later; what
+// another process does with the run is.
 func (e *Engine) forget(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.runs, r.id)
 	delete(e.sessions, r.session())
-	if untold(r.lost) {
-		e.feeds[r.id] = r.feed // which will tell
+	if r.lost != nil && r.lost.Code != kernel.CodeLeaseLost {
+		r.feed.lose(r.lost) // before a watcher can drop it
+		e.feeds[r.id] = r.feed
 	}
 }
 

@@ -50,7 +50,6 @@ type run struct {
 	closed  bool
 
 	room room
-	own  feed // if nobody watches the run before it is admitted
 }
 
 // room is memory for what few runs have more of at a time.
@@ -323,7 +322,7 @@ func (r *run) close() {
 	}
 	r.eng.forget(r) // first, so that whoever waited finds the session free
 	close(r.done)
-	r.feed.rest(r.lost)
+	r.feed.rest()
 	r.eng.wg.Done()
 }
 

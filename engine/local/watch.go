@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
-	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 )
 
@@ -55,21 +54,20 @@ func (f *feed) drive() {
 	f.driven, f.lost = true, nil
 }
 
-// rest says that this process drives the run no more, and why what came of it
-// is not journaled, if it is not.
-func (f *feed) rest(lost *kernel.Error) {
+// rest says that this process drives the run no more.
+func (f *feed) rest() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.driven = false
-	if untold(lost) {
-		f.lost = lost
-	}
 	f.change()
 }
 
-// untold reports whether the journal will never say what came of a run, as it
-// does where another process goes on with it.
-func untold(lost *kernel.Error) bool { return lost != nil && lost.Code != kernel.CodeLeaseLost }
+// lose says why what came of the run is not journaled.
+func (f *feed) lose(why error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lost = why
+}
 
 // state returns what is closed at the next change, and how the run stands.
 func (f *feed) state() (changed <-chan struct{}, driven bool, lost error) {
@@ -116,13 +114,12 @@ func (e *Engine) drop(f *feed) {
 }
 
 // feedFor returns the feed of a run that is to be driven: that of those who watch
-// it already, or what told of an earlier loss, else the run's own. The engine is
+// it already, or what told of an earlier loss, else one of its own. The engine is
 // locked.
 func (e *Engine) feedFor(r *run) *feed {
 	f := e.feeds[r.id]
 	if f == nil {
-		r.own.id = r.id
-		return &r.own
+		return &feed{id: r.id}
 	}
 	if f.watchers == 0 {
 		delete(e.feeds, r.id)
