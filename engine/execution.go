@@ -68,7 +68,8 @@ type Env struct {
 	Grace time.Duration
 	// Clock is the time of the runs. nil: the system's.
 	Clock Clock
-	// Snapshots are shared by the executions that the engine begins. nil: none are.
+	// Snapshots are shared by the executions that the engine begins. nil: each makes
+	// its own.
 	Snapshots *Snapshots
 	// Jitter is a share of the largest jitter, in 1/10,000. nil: random.
 	Jitter func() int

@@ -67,8 +67,8 @@ func NewHTTP(given *http.Client) *http.Client {
 			DialContext:            newDialer().dial,
 			TLSHandshakeTimeout:    10 * time.Second,
 			ForceAttemptHTTP2:      true,
-			MaxIdleConnsPerHost:    64,
-			IdleConnTimeout:        90 * time.Second,
+			MaxIdleConnsPerHost:    maxFree,
+			IdleConnTimeout:        freeFor,
 			MaxResponseHeaderBytes: maxHeader,
 			WriteBufferSize:        onePiece + maxRequestHeader, // a body in one piece then travels in one write with its header
 			DisableCompression:     true,
@@ -122,9 +122,10 @@ func (c *Client) prepare() {
 	c.blank.Header = c.Header
 	at, here := address(c.blank.URL)
 	if transport, ours := c.HTTP.Transport.(own); ours && here {
-		c.conns = &connections{every: freeFor, dial: func(ctx context.Context) (*http.ClientConn, error) {
-			return transport.NewClientConn(ctx, c.blank.URL.Scheme, at)
-		}}
+		c.conns = &connections{
+			dial: func(ctx context.Context) (*http.ClientConn, error) { return transport.NewClientConn(ctx, "http", at) },
+			now:  func() time.Time { return time.Now().Round(0) },
+		}
 	}
 }
 
@@ -150,7 +151,7 @@ func (c *Client) send(k *carrier) (*http.Response, error) {
 func (c *Client) CloseIdle() {
 	c.HTTP.CloseIdleConnections()
 	if c.once.Do(c.prepare); c.conns != nil {
-		c.conns.closeIdle()
+		c.conns.closeFree()
 	}
 }
 
@@ -165,7 +166,9 @@ func (c *Client) reject(x *Exchange, resp *http.Response) *model.Error {
 		e.Status = resp.StatusCode
 	}
 	e.RetryAfter = RetryAfter(resp.Header, c.Now())
-	x.Drain()
+	if resp.StatusCode != http.StatusSwitchingProtocols { // what follows is of no end
+		x.Drain()
+	}
 	if ended := x.ended(); ended != nil && ended.Kind == kernel.FailAborted {
 		return ended // whoever aborts is told so, even if the status came first
 	}

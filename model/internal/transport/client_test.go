@@ -414,6 +414,27 @@ func TestErrorStatusWithAStalledBody(t *testing.T) {
 	fails(t, err, kernel.FailStatus)
 }
 
+// A server that switches to another protocol, which was not asked for, is not
+// waited for.
+func TestProtocolIsNotSwitched(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
+		io.Copy(io.Discard, conn) // until the client has closed it
+	})
+	_, err := post(t.Context(), c, 0)
+	fails(t, err, kernel.FailStatus)
+	if err.Status != http.StatusSwitchingProtocols {
+		t.Errorf("status %d", err.Status)
+	}
+}
+
 // 307 and 308 would send the question and the key again; after 302 net/http
 // would go on with a GET that still carries headers.
 func TestRedirectsAreRefused(t *testing.T) {

@@ -13,32 +13,40 @@ import (
 const (
 	// maxFree is how many connections that no request uses are kept.
 	maxFree = 64
-	// freeFor is how long one is kept at least that no request takes, and twice
-	// that the longest.
-	freeFor = 45 * time.Second
+	// freeFor is how long one is kept that no request takes.
+	freeFor = 90 * time.Second
 )
 
 // connections are those of a client to its endpoint over plain HTTP, where one
 // request uses each at a time. net/http makes them, speaks on them and notices
-// when the other side ends them; which of them a request takes is decided here.
-// An http.Transport looks for one among those of all hosts and sets a timer for
-// each that is free, which costs more than all else that this package does around
-// a short request. They are safe for concurrent use.
+// when the other side ends them; which of them a request takes is decided here,
+// by the rules of an http.Transport. That one spends nine allocations, two locks
+// and a timer on each request to find what is mostly the same connection again.
+// They are safe for concurrent use.
 type connections struct {
-	dial  func(ctx context.Context) (*http.ClientConn, error)
-	every time.Duration // how often those that no request took are looked for
+	dial func(ctx context.Context) (*http.ClientConn, error)
+	now  func() time.Time // on the wall: a machine that slept has lost its connections
 
 	mu      sync.Mutex
-	free    []free // the one that was used last is the last
-	round   int    // of looking
-	looking *time.Timer
-	idle    bool // none was taken since they were closed
+	free    []free    // the one that was used last is the last
+	waiting []*waiter // who came first is the first
+	closing *time.Timer
+	closed  bool // none was taken since: what becomes free is closed
 }
 
 // free is a connection that no request uses.
 type free struct {
 	conn  *http.ClientConn
-	round int // since which it is
+	since time.Time
+}
+
+// waiter is a request that waits for a connection: a new one, or one that becomes
+// free before that is there. It is told once.
+type waiter struct{ told chan found }
+
+type found struct {
+	conn *http.ClientConn
+	err  error
 }
 
 // address is where the connections to u lead. false: they are left to net/http,
@@ -51,38 +59,76 @@ func address(u *url.URL) (_ string, ok bool) {
 			return "", false
 		}
 	}
-	return net.JoinHostPort(host, u.Port()), u.Scheme == "http"
+	return net.JoinHostPort(host, u.Port()), u.Scheme == "http" && host != ""
 }
 
 // take returns a connection for one request, which is to be sent on it. It is
 // given back when the request is over, whatever came of it.
 func (c *connections) take(ctx context.Context) (*http.ClientConn, error) {
-	for conn := c.last(); conn != nil; conn = c.last() {
-		if conn.Reserve() == nil {
-			return conn, nil
+	conn, w := c.look()
+	if conn != nil {
+		return conn, nil
+	}
+	go c.connect(w) // also if the request ends before: another one takes it
+	select {
+	case f := <-w.told:
+		return f.conn, f.err
+	case <-ctx.Done():
+		if !c.leave(w) { // it is told at this moment
+			if f := <-w.told; f.err == nil {
+				f.conn.Release()
+				c.give(f.conn)
+			}
 		}
-		_ = conn.Close() // the other side has ended it
+		return nil, ctx.Err()
 	}
-	conn, err := c.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return conn, conn.Reserve()
 }
 
-// last takes out the free one that was used last; nil: there is none.
-func (c *connections) last() *http.ClientConn {
+// look returns the free connection that was used last, or a place to wait at.
+func (c *connections) look() (*http.ClientConn, *waiter) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.idle = false
-	n := len(c.free) - 1
-	if n < 0 {
-		return nil
+	c.closed = false
+	for n := len(c.free) - 1; n >= 0; n-- {
+		f := c.free[n]
+		c.free[n] = free{}
+		c.free = c.free[:n]
+		if c.now().Sub(f.since) < freeFor && f.conn.Reserve() == nil {
+			return f.conn, nil
+		}
+		_ = f.conn.Close() // the other side has ended it, or may have
 	}
-	conn := c.free[n].conn
-	c.free[n] = free{}
-	c.free = c.free[:n]
-	return conn
+	w := &waiter{told: make(chan found, 1)}
+	c.waiting = append(c.waiting, w)
+	return nil, w
+}
+
+// connect makes a connection for w, or for another request if w waits no more. The
+// dialer bounds the time.
+func (c *connections) connect(w *waiter) {
+	conn, err := c.dial(context.Background())
+	if err == nil {
+		err = conn.Reserve()
+	}
+	switch waits := c.leave(w); {
+	case waits:
+		w.told <- found{conn, err}
+	case err == nil:
+		conn.Release()
+		c.give(conn)
+	}
+}
+
+// leave reports whether w still waited: it does no more.
+func (c *connections) leave(w *waiter) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.Index(c.waiting, w)
+	if i < 0 {
+		return false
+	}
+	c.waiting = slices.Delete(c.waiting, i, i+1)
+	return true
 }
 
 // give gives a connection back. One that takes no request any more, since it has
@@ -93,49 +139,54 @@ func (c *connections) give(conn *http.ClientConn) {
 	}
 }
 
-// keep keeps a free connection, if it is to be kept.
+// keep hands a free connection to who waits longest, or keeps it, if it is to be
+// kept.
 func (c *connections) keep(conn *http.ClientConn) (kept bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.idle || len(c.free) == maxFree {
+	if len(c.waiting) > 0 && conn.Reserve() == nil {
+		c.waiting[0].told <- found{conn: conn}
+		c.waiting = slices.Delete(c.waiting, 0, 1)
+		return true
+	}
+	if c.closed || len(c.free) == maxFree {
 		return false
 	}
-	c.free = append(c.free, free{conn, c.round})
-	if c.looking == nil {
-		c.looking = time.AfterFunc(c.every, c.look)
+	c.free = append(c.free, free{conn, c.now()})
+	if c.closing == nil {
+		c.closing = time.AfterFunc(freeFor, c.closeOld)
 	}
 	return true
 }
 
-// look closes the connections that no request took since the look before.
-func (c *connections) look() {
+// closeOld closes the connections that no request took for too long.
+func (c *connections) closeOld() {
 	c.mu.Lock()
-	old := 0
-	for old < len(c.free) && c.free[old].round < c.round {
+	old, now := 0, c.now()
+	for old < len(c.free) && now.Sub(c.free[old].since) >= freeFor {
 		old++
 	}
-	closed := c.free[:old:old]
+	dropped := c.free[:old]
 	c.free = slices.Clone(c.free[old:])
-	c.round++
-	c.looking = nil
+	c.closing = nil
 	if len(c.free) > 0 {
-		c.looking = time.AfterFunc(c.every, c.look)
+		c.closing = time.AfterFunc(freeFor-now.Sub(c.free[0].since), c.closeOld)
 	}
 	c.mu.Unlock()
-	closeAll(closed)
+	closeAll(dropped)
 }
 
-// closeIdle closes the free connections, and those that become free before the
-// next one is taken.
-func (c *connections) closeIdle() {
+// closeFree closes the connections that no request uses, and those that become
+// free before another one is asked for.
+func (c *connections) closeFree() {
 	c.mu.Lock()
-	closed := c.free
-	c.free, c.idle = nil, true
-	if c.looking != nil && c.looking.Stop() {
-		c.looking = nil
+	dropped := c.free
+	c.free, c.closed = nil, true
+	if c.closing != nil && c.closing.Stop() {
+		c.closing = nil
 	}
 	c.mu.Unlock()
-	closeAll(closed)
+	closeAll(dropped)
 }
 
 func closeAll(all []free) {

@@ -3,13 +3,19 @@ package transport
 import (
 	"context"
 	"fmt"
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -175,51 +181,284 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// The connections that no request took for long enough are closed, and not those
-// that one took.
+// The connection that was used last is taken first.
+func TestConnectionUsedLast(t *testing.T) {
+	c, _, _ := counted(t, echo)
+	together(t, c, 3)
+	last := c.conns.free[2].conn
+	conn, err := c.conns.take(t.Context())
+	if err != nil || conn != last {
+		t.Errorf("another one, %v", err)
+	}
+	conn.Release()
+	c.conns.give(conn)
+}
+
+// A connection that no request took for too long is closed, by the clock on the
+// wall, and not one that a request took.
 func TestConnectionsThatNobodyTakes(t *testing.T) {
 	c, n, _ := counted(t, echo)
-	c.conns.every = time.Hour // the test looks itself
+	begun := time.Now()
+	var passed atomic.Int64
+	c.conns.now = func() time.Time { return begun.Add(time.Duration(passed.Load())) }
+	pass := func(d time.Duration) { passed.Add(int64(d)) }
 	together(t, c, 3)
-	c.conns.look()
-	n.until(t, 3)
+	pass(freeFor - 1)
+	c.conns.closeOld()
 	mustPost(t, c)
-	c.conns.look()
+	if made := n.offered(); made != 3 {
+		t.Errorf("%d connections, of which one could have been taken", made)
+	}
+	pass(1)
+	c.conns.closeOld()
 	n.until(t, 1)
-	if c.conns.looking == nil {
-		t.Error("nobody will look again")
-	}
-	c.conns.look()
+	pass(freeFor - 1)
+	c.conns.mu.Lock()
+	c.conns.closing.Reset(0) // it closes by itself
+	c.conns.mu.Unlock()
 	n.until(t, 0)
-	if len(c.conns.free) > 0 || c.conns.looking != nil {
-		t.Errorf("%d are kept", len(c.conns.free))
+	kept(t, c.conns, 0)
+	mustPost(t, c)
+	pass(freeFor) // asleep: nothing was closed
+	mustPost(t, c)
+	if made := n.offered(); made != 5 {
+		t.Errorf("%d connections: one was taken that is too old", made)
 	}
-	c.conns.every = time.Millisecond // and it looks by itself, as often as there is something to look for
-	for range 2 {
-		mustPost(t, c)
-		n.until(t, 0)
-	}
+	n.until(t, 1)
 }
 
 // Closing leaves what is under way, whose connection is closed once that is over,
 // and the client can be used again.
 func TestCloseIdle(t *testing.T) {
-	c, n, _ := counted(t, echo)
-	mustPost(t, c)
+	rest := make(chan struct{})
+	c, n, _ := counted(t, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		io.WriteString(w, "ab")
+		w.(http.Flusher).Flush()
+		<-rest
+		io.WriteString(w, "c")
+	})
+	finish := func(x *Exchange) {
+		t.Helper()
+		rest <- struct{}{}
+		if got, err := x.ReadAll(nil); err != nil || string(got) != "abc" {
+			t.Errorf("%q, %v", got, err)
+		}
+		x.Close()
+	}
+	begin := func() *Exchange {
+		t.Helper()
+		x, err := c.Post(t.Context(), List{[]byte("abc")}, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	finish(begin())
 	c.CloseIdle()
 	n.until(t, 0)
-	x, err := c.Post(t.Context(), List{[]byte("abc")}, time.Minute)
+	x := begin()
+	c.CloseIdle()
+	finish(x)
+	n.until(t, 0)
+	for range 2 {
+		finish(begin())
+		n.until(t, 1)
+	}
+	if made := n.offered(); made != 3 {
+		t.Errorf("%d connections, want 3", made)
+	}
+	looking := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{})
+	x, err := c.Post(looking, List{[]byte("abc")}, time.Minute) // on a connection of a Transport
 	if err != nil {
 		t.Fatal(err)
 	}
+	finish(x)
 	c.CloseIdle()
-	if got, err := x.ReadAll(nil); err != nil || string(got) != "abc" {
-		t.Errorf("%q, %v", got, err)
+	n.until(t, 0)
+}
+
+// slow has a client dial when it is told to, and fail when it is told so.
+func slow(c *Client) (dials chan error) {
+	dials = make(chan error)
+	dial := c.conns.dial
+	c.conns.dial = func(ctx context.Context) (*http.ClientConn, error) {
+		if err := <-dials; err != nil {
+			return nil, err
+		}
+		return dial(ctx)
+	}
+	return dials
+}
+
+// waits waits until so many requests wait for a connection.
+func waits(t *testing.T, c *connections, n int) {
+	t.Helper()
+	for late := time.After(30 * time.Second); ; {
+		c.mu.Lock()
+		now := len(c.waiting)
+		c.mu.Unlock()
+		if now == n {
+			return
+		}
+		select {
+		case <-late:
+			t.Fatalf("%d wait, want %d", now, n)
+		default:
+			runtime.Gosched()
+		}
+	}
+}
+
+// A request that waits for a new connection takes one that becomes free before
+// that, and the new one is the next request's.
+func TestConnectionThatBecomesFree(t *testing.T) {
+	c, n, _ := counted(t, echo)
+	dials := slow(c)
+	go func() { dials <- nil }()
+	first, err := c.Post(t.Context(), List{[]byte("abc")}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var second sync.WaitGroup
+	second.Go(func() { mustPost(t, c) })
+	waits(t, c.conns, 1)
+	if _, err := first.ReadAll(nil); err != nil {
+		t.Error(err)
+	}
+	first.Close()
+	second.Wait()
+	if made := n.offered(); made != 1 {
+		t.Errorf("%d connections", made)
+	}
+	dials <- nil
+	n.until(t, 2)
+	kept(t, c.conns, 2)
+}
+
+// kept waits until so many connections are free.
+func kept(t *testing.T, c *connections, n int) {
+	t.Helper()
+	for late := time.After(30 * time.Second); ; {
+		c.mu.Lock()
+		now := len(c.free)
+		c.mu.Unlock()
+		if now == n {
+			return
+		}
+		select {
+		case <-late:
+			t.Fatalf("%d are free, want %d", now, n)
+		default:
+			runtime.Gosched()
+		}
+	}
+}
+
+// A connection that comes too late for its request is the next one's.
+func TestConnectionThatComesLate(t *testing.T) {
+	c, n, _ := counted(t, echo)
+	dials := slow(c)
+	_, failed := post(t.Context(), c, 20*time.Millisecond)
+	fails(t, failed, kernel.FailTimeout)
+	ended, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, failed := post(ended, c, time.Minute)
+		fails(t, failed, kernel.FailAborted)
+	})
+	waits(t, c.conns, 1)
+	cancel()
+	all.Wait()
+	waits(t, c.conns, 0)
+	dials <- nil
+	kept(t, c.conns, 1)
+	mustPost(t, c)
+	if made := n.offered(); made != 1 {
+		t.Errorf("%d connections", made)
+	}
+	dials <- nil
+	kept(t, c.conns, 2)
+}
+
+// A connection that cannot be made fails the request that asked for it, if that
+// still waits, and no other one.
+func TestConnectionThatCannotBeMade(t *testing.T) {
+	c, _, _ := counted(t, echo)
+	dials := slow(c)
+	answers := make(chan *model.Error, 2)
+	for i := range 2 {
+		go func() {
+			_, failed := post(t.Context(), c, time.Minute)
+			answers <- failed
+		}()
+		waits(t, c.conns, i+1)
+	}
+	dials <- syscall.ECONNREFUSED
+	if failed := <-answers; failed == nil || failed.Kind != kernel.FailConnection || failed.Message != "the endpoint refused the connection" {
+		t.Errorf("%v", failed)
+	}
+	dials <- nil
+	if failed := <-answers; failed != nil {
+		t.Errorf("%v", failed)
+	}
+}
+
+// Whoever ends while it is told of a connection leaves that to others.
+func TestConnectionForWhoEnds(t *testing.T) {
+	c, n, _ := counted(t, echo)
+	for range 100 {
+		c.conns.closeFree()
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel()
+		if conn, err := c.conns.take(ctx); err == nil {
+			conn.Release()
+			c.conns.give(conn)
+		}
+	}
+	c.conns.closeFree()
+	n.until(t, 0)
+}
+
+// What net/http alone knows how to reach is left to it.
+func TestConnectionsThatAreNotOurs(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(echo))
+	defer srv.Close()
+	c := client(t, "http://bücher.example")
+	tr, ok := c.HTTP.Transport.(own)
+	if !ok {
+		t.Fatal("no transport of its own")
+	}
+	asked := ""
+	tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		asked = address
+		return new(net.Dialer).DialContext(ctx, network, srv.Listener.Addr().String())
+	}
+	if mustPost(t, c); asked != "xn--bcher-kva.example:80" || c.conns != nil {
+		t.Errorf("asked for %q", asked)
+	}
+}
+
+// A model's Close closes what its requests left.
+func TestEndpointCloses(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(echo))
+	n := new(conns)
+	n.watch(srv)
+	srv.Start()
+	defer srv.Close()
+	w := &Wire{Path: "v1/chat"}
+	e := w.Connect(&Settings{BaseURL: srv.URL, ResponseCap: 1000, Now: time.Now})
+	x, err := e.post(t.Context(), List{[]byte("abc")}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.ReadAll(nil); err != nil {
+		t.Error(err)
 	}
 	x.Close()
-	n.until(t, 0)
-	mustPost(t, c)
 	n.until(t, 1)
+	e.Close()
+	n.until(t, 0)
 }
 
 func TestAddress(t *testing.T) {
@@ -230,6 +469,7 @@ func TestAddress(t *testing.T) {
 		"http://[fe80::1%25en0]":   "[fe80::1%en0]:",
 		"http://bücher.example":    "",
 		"https://host":             "",
+		"http:///v1":               "",
 	} {
 		u, err := url.Parse(base)
 		if err != nil {
@@ -238,18 +478,5 @@ func TestAddress(t *testing.T) {
 		if got, ok := address(u); ok != (want != "") || ok && got != want {
 			t.Errorf("%s leads to %q, %v", base, got, ok)
 		}
-	}
-}
-
-// A connection that cannot be made is nothing to keep.
-func TestNoConnection(t *testing.T) {
-	c := client(t, "http://127.0.0.1:1")
-	if _, err := post(t.Context(), c, time.Minute); err == nil || len(c.conns.free) > 0 {
-		t.Errorf("%v", err)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := c.conns.take(ended); err == nil {
-		t.Error("a connection for nobody")
 	}
 }
