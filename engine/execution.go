@@ -33,8 +33,9 @@ type Execution struct {
 	// says, by the call's id.
 	rated sync.Map
 
-	sheet sheet
-	fault *kernel.Error
+	sheet     sheet
+	fault     *kernel.Error
+	preparing preparation // of the latest pure one
 }
 
 // Task carries out one command.

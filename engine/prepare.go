@@ -43,7 +43,11 @@ type preparation struct {
 // prepare answers PrepareContext. A preparation that fails leaves everything as
 // it was.
 func (x *Execution) prepare(c kernel.PrepareContext) Task {
-	p := &preparation{
+	p := new(preparation)
+	if x.Pure(c) { // then it is over before the next one begins
+		p = &x.preparing
+	}
+	*p = preparation{
 		x: x, c: c, messages: x.History.Messages(), sheet: x.sheet.frozen(), question: x.question,
 		summary: x.summary, notices: x.pending(), snap: x.snap, warned: x.State.Warnings, defined: x.defined, fault: x.fault,
 		front: x.sheet.front, ahead: x.sheet.ahead,

@@ -211,7 +211,7 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 		return nil, err
 	}
 	begun = true
-	e.spawn(func() { r.carry(first) })
+	r.goOn(first)
 	return r, nil
 }
 

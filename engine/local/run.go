@@ -149,7 +149,10 @@ func (r *run) start(ctx context.Context) (work, error) {
 // goOn carries work out on a goroutine of its own.
 func (r *run) goOn(w work) {
 	if w.task != nil {
-		r.eng.spawn(func() { r.carry(w) })
+		r.eng.spawn(func() {
+			growStack(0)
+			r.carry(w)
+		})
 	}
 }
 
@@ -157,10 +160,6 @@ func (r *run) goOn(w work) {
 // with the last one goes on with the next: a turn then needs no hand-over, and
 // a stack that has grown is used again.
 func (r *run) carry(w work) {
-	if w.task == nil {
-		return
-	}
-	growStack(0)
 	for w.task != nil {
 		event, content := w.task.Do(w.leash, r.instead(w.cmd))
 		w = r.deliver(w.cmd, event, content)

@@ -69,7 +69,7 @@ func (c *connections) take(ctx context.Context) (*http.ClientConn, error) {
 	if conn != nil {
 		return conn, nil
 	}
-	go c.connect(w) // also if the request ends before: another one takes it
+	go c.connect(context.WithoutCancel(ctx), w) // if the request ends before, another one takes it
 	select {
 	case f := <-w.told:
 		return f.conn, f.err
@@ -105,8 +105,8 @@ func (c *connections) look() (*http.ClientConn, *waiter) {
 
 // connect makes a connection for w, or for another request if w waits no more. The
 // dialer bounds the time.
-func (c *connections) connect(w *waiter) {
-	conn, err := c.dial(context.Background())
+func (c *connections) connect(ctx context.Context, w *waiter) {
+	conn, err := c.dial(ctx)
 	if err == nil {
 		err = conn.Reserve()
 	}

@@ -3,8 +3,6 @@ package transport
 import (
 	"context"
 	"fmt"
-	"github.com/holdfast-run/holdfast/kernel"
-	"github.com/holdfast-run/holdfast/model"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +16,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
 )
 
 // conns counts the connections of a server: those that it was offered, and those
