@@ -12,7 +12,7 @@ import (
 // value is of events that nobody has seen.
 type clues struct {
 	provider string
-	failed   kernel.Failure // of the latest model request; zero when that one was replied to
+	failed   kernel.Failure // of the latest model request that was not ended from here; zero when one was replied to since
 	inTheWay string         // the unknown effect on whose account a call was not run
 }
 
@@ -27,7 +27,9 @@ func (c *clues) note(e kernel.Event, content engine.Content) {
 	case kernel.ModelReplied:
 		c.failed = kernel.Failure{}
 	case kernel.ModelFailed:
-		c.failed = e.Failure
+		if e.Failure.Kind != kernel.FailAborted {
+			c.failed = e.Failure
+		}
 	case kernel.ClaimRefused:
 		if e.Why == kernel.ClaimUnknown || e.Why == kernel.ClaimBlocked {
 			c.inTheWay = e.Effect
@@ -51,7 +53,7 @@ func hintAfter(o *kernel.Outcome, profile kernel.Profile, c clues) string {
 	case kernel.StopTokenLimit:
 		return "raise limits.tokens if the task needs more"
 	case kernel.StopDeadline:
-		return "raise limits.deadline if the task needs more"
+		return hintGaveUp(c.failed, "limits.deadline")
 	case kernel.StopTruncated:
 		return hintTruncated(o.Detail)
 	case kernel.StopContext:
@@ -126,7 +128,7 @@ func hintStatus(status, provider string) string {
 	if strings.HasPrefix(status, "5") {
 		return "the endpoint failed: try again later"
 	}
-	return "the provider refuses the request: check that the model exists there, takes tools, and allows model.max_tokens"
+	return "the provider refuses the request: check that the model exists there, takes tools, and allows model.max_tokens, and that the base URL is https where it must be"
 }
 
 func keyVariable(provider string) string {

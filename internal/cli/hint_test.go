@@ -66,6 +66,27 @@ func TestHintAfterAModelError(t *testing.T) {
 	}
 }
 
+// Time does not help a run whose model never answers.
+func TestHintAfterDeadline(t *testing.T) {
+	var c clues
+	for _, step := range []struct {
+		event kernel.Event
+		want  string
+	}{
+		{kernel.RunStarted{}, "limits.deadline if the task"},
+		{kernel.ModelFailed{Failure: kernel.Failure{Kind: kernel.FailAborted}}, "limits.deadline if the task"},
+		{kernel.ModelFailed{Failure: kernel.Failure{Kind: kernel.FailTimeout}}, "did not answer in time"},
+		{kernel.ModelFailed{Failure: kernel.Failure{Kind: kernel.FailAborted}}, "did not answer in time"},
+		{kernel.ModelReplied{}, "limits.deadline if the task"},
+		{kernel.ModelFailed{Failure: kernel.Failure{Kind: kernel.FailStatus, Status: 429}}, "or raise limits.deadline"},
+	} {
+		c.note(step.event, engine.Content{})
+		if got := hintAfter(&kernel.Outcome{Stop: kernel.StopDeadline}, kernel.Strict, c); !strings.Contains(got, step.want) {
+			t.Errorf("after %+v: %q, want %q in it", step.event, got, step.want)
+		}
+	}
+}
+
 func TestHintAfterOtherStops(t *testing.T) {
 	for _, c := range []struct {
 		stop    kernel.Stop
