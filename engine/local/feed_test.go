@@ -24,6 +24,9 @@ func TestLossStaysTold(t *testing.T) {
 			if len(e.feeds) > 0 {
 				t.Errorf("lost %v: an earlier loss is still told of a run that goes on", lost)
 			}
+			if _, driven, _ := r.feed.state(); !driven {
+				t.Error("it is driven, and its feed says otherwise")
+			}
 			r.lost = lost
 			if watched {
 				f := e.feedOf("r")
@@ -32,8 +35,10 @@ func TestLossStaysTold(t *testing.T) {
 			} else {
 				e.forget(r)
 			}
-			r.feed.rest()
 			e.wg.Done()
+			if _, driven, _ := r.feed.state(); driven {
+				t.Errorf("lost %v: it is driven no more, and its feed says otherwise", lost)
+			}
 			later := e.feedOf("r")
 			if told := later.why() != nil; told != (lost != nil && lost.Code == kernel.CodeLocalStorage) {
 				t.Errorf("lost %v, watched %t: told %v", lost, watched, later.why())

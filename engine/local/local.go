@@ -189,7 +189,6 @@ func (e *Engine) begin(ctx context.Context, s engine.Start) (_ *run, err error) 
 			r.closed = true
 			e.forget(r)
 			close(r.done) // for whoever has it from the engine
-			r.feed.rest()
 			e.wg.Done()
 		}
 	}()
@@ -275,6 +274,7 @@ func (e *Engine) forget(r *run) {
 		r.feed.lose(r.lost) // before a watcher can drop it
 		e.feeds[r.id] = r.feed
 	}
+	r.feed.rest() // before another run has it
 }
 
 func (e *Engine) live(id string) *run {

@@ -321,7 +321,6 @@ func (r *run) close() {
 	}
 	r.eng.forget(r) // first, so that whoever waited finds the session free
 	close(r.done)
-	r.feed.rest()
 	r.eng.wg.Done()
 }
 

@@ -40,6 +40,13 @@ type free struct {
 	since time.Time
 }
 
+// fresh reports whether a request may take it at now. One from the future is of a
+// clock that was set back since.
+func (f *free) fresh(now time.Time) bool {
+	age := now.Sub(f.since)
+	return 0 <= age && age < freeFor && f.conn.Err() == nil
+}
+
 // waiter is a request that waits for a connection: a new one, or one that becomes
 // free before that is there. It is told once.
 type waiter struct{ told chan found }
@@ -93,10 +100,10 @@ func (c *connections) look() (*http.ClientConn, *waiter) {
 		f := c.free[n]
 		c.free[n] = free{}
 		c.free = c.free[:n]
-		if c.now().Sub(f.since) < freeFor && f.conn.Reserve() == nil {
+		if f.fresh(c.now()) && f.conn.Reserve() == nil {
 			return f.conn, nil
 		}
-		_ = f.conn.Close() // the other side has ended it, or may have
+		_ = f.conn.Close()
 	}
 	w := &waiter{told: make(chan found, 1)}
 	c.waiting = append(c.waiting, w)
@@ -144,10 +151,16 @@ func (c *connections) give(conn *http.ClientConn) {
 func (c *connections) keep(conn *http.ClientConn) (kept bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) > 0 && conn.Reserve() == nil {
+	if len(c.waiting) > 0 {
+		if conn.Reserve() != nil {
+			return false
+		}
 		c.waiting[0].told <- found{conn: conn}
 		c.waiting = slices.Delete(c.waiting, 0, 1)
 		return true
+	}
+	if len(c.free) == maxFree {
+		c.dropOld()
 	}
 	if c.closed || len(c.free) == maxFree {
 		return false
@@ -162,35 +175,36 @@ func (c *connections) keep(conn *http.ClientConn) (kept bool) {
 // closeOld closes the connections that no request took for too long.
 func (c *connections) closeOld() {
 	c.mu.Lock()
-	old, now := 0, c.now()
-	for old < len(c.free) && now.Sub(c.free[old].since) >= freeFor {
-		old++
-	}
-	dropped := c.free[:old]
-	c.free = slices.Clone(c.free[old:])
+	defer c.mu.Unlock()
+	c.dropOld()
 	c.closing = nil
 	if len(c.free) > 0 {
-		c.closing = time.AfterFunc(freeFor-now.Sub(c.free[0].since), c.closeOld)
+		c.closing = time.AfterFunc(freeFor-c.now().Sub(c.free[0].since), c.closeOld)
 	}
-	c.mu.Unlock()
-	closeAll(dropped)
+}
+
+// dropOld closes the connections that no request may take. c.mu is held.
+func (c *connections) dropOld() {
+	now := c.now()
+	c.free = slices.DeleteFunc(c.free, func(f free) bool {
+		if f.fresh(now) {
+			return false
+		}
+		_ = f.conn.Close()
+		return true
+	})
 }
 
 // closeFree closes the connections that no request uses, and those that become
 // free before another one is asked for.
 func (c *connections) closeFree() {
 	c.mu.Lock()
-	dropped := c.free
+	defer c.mu.Unlock()
+	for i := range c.free {
+		_ = c.free[i].conn.Close()
+	}
 	c.free, c.closed = nil, true
 	if c.closing != nil && c.closing.Stop() {
 		c.closing = nil
-	}
-	c.mu.Unlock()
-	closeAll(dropped)
-}
-
-func closeAll(all []free) {
-	for i := range all {
-		_ = all[i].conn.Close() // nothing is under way on it
 	}
 }

@@ -228,6 +228,46 @@ func TestConnectionsThatNobodyTakes(t *testing.T) {
 	n.until(t, 1)
 }
 
+// A clock that is set back makes no connection older or younger: it is not taken.
+func TestConnectionsAndTheClock(t *testing.T) {
+	c, n, _ := counted(t, echo)
+	together(t, c, 2)
+	c.conns.now = func() time.Time { return time.Now().Add(-time.Hour) }
+	mustPost(t, c)
+	n.until(t, 1)
+	if made := n.offered(); made != 3 {
+		t.Errorf("%d connections, want 3", made)
+	}
+	c.conns.now = time.Now
+	c.conns.closeOld()
+	kept(t, c.conns, 0)
+}
+
+// Connections that their server has ended keep no room from others.
+func TestConnectionsThatHaveEnded(t *testing.T) {
+	c, n, srv := counted(t, echo)
+	together(t, c, maxFree)
+	var over sync.WaitGroup
+	for _, f := range c.conns.free {
+		over.Add(1)
+		ended := sync.OnceFunc(over.Done)
+		f.conn.SetStateHook(func(conn *http.ClientConn) {
+			if conn.Err() != nil {
+				ended()
+			}
+		})
+	}
+	srv.CloseClientConnections()
+	n.until(t, 0)
+	over.Wait()
+	conn, err := c.conns.dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.conns.give(conn)
+	kept(t, c.conns, 1)
+}
+
 // Closing leaves what is under way, whose connection is closed once that is over,
 // and the client can be used again.
 func TestCloseIdle(t *testing.T) {
