@@ -27,15 +27,15 @@ type carrier struct {
 	ctx     context.Context // of request
 	cancel  context.CancelCauseFunc
 	abort   func()
-	limit   alarm      // of the whole exchange
-	grace   alarm      // of what is read beyond the answer
-	spare   [512]byte  // for what is read beyond the answer
-	pool    *sync.Pool // where it serves again; nil: nowhere
+	limit   alarm        // of the whole exchange
+	grace   alarm        // of what is read beyond the answer
+	spare   [512]byte    // for what is read beyond the answer
+	pool    *sync.Pool   // where it serves again; nil: nowhere
+	conns   *connections // what it takes one of; nil: net/http sees to that
 
 	// Of the request under way.
 	caller context.Context
 	conn   *http.ClientConn // that it took; nil: none
-	conns  *connections     // where it gives that back
 	watch  func() bool      // ends abort's watch over caller, false: abort was called; nil: there is none
 }
 
@@ -64,7 +64,7 @@ func (c *Client) carrier(ctx context.Context) *carrier {
 	default:
 		if k, ours = c.carriers.Get().(*carrier); !ours {
 			k = newCarrier(context.Background(), c.blank.WithContext)
-			k.pool = &c.carriers
+			k.pool, k.conns = &c.carriers, c.conns
 		}
 		k.watch = after(ctx, k.abort)
 	}

@@ -136,12 +136,11 @@ func (c *Client) send(k *carrier) (*http.Response, error) {
 	switch {
 	case !ours:
 		return c.HTTP.Do(k.request)
-	case k.pool == nil || c.conns == nil: // whoever looks on is told of connections by a Transport alone
+	case k.conns == nil: // whoever looks on is told of connections by a Transport alone
 		return transport.RoundTrip(k.request)
 	}
 	var err error
-	k.conns = c.conns
-	if k.conn, err = c.conns.take(k.ctx); err != nil {
+	if k.conn, err = k.conns.take(k.ctx); err != nil {
 		return nil, err
 	}
 	return k.conn.RoundTrip(k.request)

@@ -218,7 +218,7 @@ func TestConnectionsThatNobodyTakes(t *testing.T) {
 	c.conns.closing.Reset(0) // it closes by itself
 	c.conns.mu.Unlock()
 	n.until(t, 0)
-	kept(t, c.conns, 0)
+	settled(t, c.conns, idle, 0)
 	mustPost(t, c)
 	pass(freeFor) // asleep: nothing was closed
 	mustPost(t, c)
@@ -240,7 +240,7 @@ func TestConnectionsAndTheClock(t *testing.T) {
 	}
 	c.conns.now = time.Now
 	c.conns.closeOld()
-	kept(t, c.conns, 0)
+	settled(t, c.conns, idle, 0)
 }
 
 // Connections that their server has ended keep no room from others.
@@ -265,7 +265,7 @@ func TestConnectionsThatHaveEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.conns.give(conn)
-	kept(t, c.conns, 1)
+	settled(t, c.conns, idle, 1)
 }
 
 // Closing leaves what is under way, whose connection is closed once that is over,
@@ -332,24 +332,27 @@ func slow(c *Client) (dials chan error) {
 	return dials
 }
 
-// waits waits until so many requests wait for a connection.
-func waits(t *testing.T, c *connections, n int) {
+// settled waits until so many requests wait for a connection, or so many are free.
+func settled(t *testing.T, c *connections, of func(*connections) int, n int) {
 	t.Helper()
 	for late := time.After(30 * time.Second); ; {
 		c.mu.Lock()
-		now := len(c.waiting)
+		now := of(c)
 		c.mu.Unlock()
 		if now == n {
 			return
 		}
 		select {
 		case <-late:
-			t.Fatalf("%d wait, want %d", now, n)
+			t.Fatalf("%d, want %d", now, n)
 		default:
 			runtime.Gosched()
 		}
 	}
 }
+
+func waiting(c *connections) int { return len(c.waiting) }
+func idle(c *connections) int    { return len(c.free) }
 
 // A request that waits for a new connection takes one that becomes free before
 // that, and the new one is the next request's.
@@ -363,7 +366,7 @@ func TestConnectionThatBecomesFree(t *testing.T) {
 	}
 	var second sync.WaitGroup
 	second.Go(func() { mustPost(t, c) })
-	waits(t, c.conns, 1)
+	settled(t, c.conns, waiting, 1)
 	if _, err := first.ReadAll(nil); err != nil {
 		t.Error(err)
 	}
@@ -374,26 +377,7 @@ func TestConnectionThatBecomesFree(t *testing.T) {
 	}
 	dials <- nil
 	n.until(t, 2)
-	kept(t, c.conns, 2)
-}
-
-// kept waits until so many connections are free.
-func kept(t *testing.T, c *connections, n int) {
-	t.Helper()
-	for late := time.After(30 * time.Second); ; {
-		c.mu.Lock()
-		now := len(c.free)
-		c.mu.Unlock()
-		if now == n {
-			return
-		}
-		select {
-		case <-late:
-			t.Fatalf("%d are free, want %d", now, n)
-		default:
-			runtime.Gosched()
-		}
-	}
+	settled(t, c.conns, idle, 2)
 }
 
 // A connection that comes too late for its request is the next one's.
@@ -408,18 +392,18 @@ func TestConnectionThatComesLate(t *testing.T) {
 		_, failed := post(ended, c, time.Minute)
 		fails(t, failed, kernel.FailAborted)
 	})
-	waits(t, c.conns, 1)
+	settled(t, c.conns, waiting, 1)
 	cancel()
 	all.Wait()
-	waits(t, c.conns, 0)
+	settled(t, c.conns, waiting, 0)
 	dials <- nil
-	kept(t, c.conns, 1)
+	settled(t, c.conns, idle, 1)
 	mustPost(t, c)
 	if made := n.offered(); made != 1 {
 		t.Errorf("%d connections", made)
 	}
 	dials <- nil
-	kept(t, c.conns, 2)
+	settled(t, c.conns, idle, 2)
 }
 
 // A connection that cannot be made fails the request that asked for it, if that
@@ -433,7 +417,7 @@ func TestConnectionThatCannotBeMade(t *testing.T) {
 			_, failed := post(t.Context(), c, time.Minute)
 			answers <- failed
 		}()
-		waits(t, c.conns, i+1)
+		settled(t, c.conns, waiting, i+1)
 	}
 	dials <- syscall.ECONNREFUSED
 	if failed := <-answers; failed == nil || failed.Kind != kernel.FailConnection || failed.Message != "the endpoint refused the connection" {
