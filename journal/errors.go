@@ -16,7 +16,7 @@ func NoApproval(id string) error { return missing("approval", id) }
 func NoEffect(id string) error { return missing("effect", id) }
 
 func missing(what, id string) error {
-	return &kernel.Error{Code: kernel.CodeNotFound, Message: fmt.Sprintf("no %s %q", what, id)}
+	return &kernel.Error{Code: kernel.CodeNotFound, Message: fmt.Sprintf("no %s %.200q", what, id)}
 }
 
 // Conflict is the answer to an append whose first record does not follow last,

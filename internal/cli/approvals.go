@@ -85,7 +85,7 @@ func findApproval(ctx context.Context, j journal.Reader, w identity, id string) 
 	if err == nil && !w.seesApproval(&p) {
 		err = journal.NoApproval(id)
 	}
-	return p, listedBy(err, id, "holdfast approvals ls --all")
+	return p, listedBy(err, id, ofApproval)
 }
 
 func (a *app) listApprovals(ctx context.Context, flags journalFlags, q journal.ApprovalQuery) error {

@@ -59,7 +59,7 @@ func findEffect(ctx context.Context, j journal.Reader, id string, there func(jou
 	if err == nil && !there(e.Owner()) {
 		err = journal.NoEffect(id)
 	}
-	return e, listedBy(err, id, "holdfast effects ls")
+	return e, listedBy(err, id, ofEffect)
 }
 
 func (a *app) listEffects(ctx context.Context, flags journalFlags, q journal.EffectQuery) error {

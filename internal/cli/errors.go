@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -74,9 +79,35 @@ func writeError(w io.Writer, e *kernel.Error) {
 	}{e}) // there is nowhere left to report to
 }
 
-// writeJSON writes v as one line, without HTML escapes.
+// writeJSON writes v as one line, without HTML escapes. What a terminal would not
+// show as it is stands as \u and its number: that is the same text to a reader of
+// JSON.
 func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	line := strings.TrimSuffix(b.String(), "\n")
+	if strings.ContainsFunc(line, unfit) {
+		line = escapeJSON(line)
+	}
+	_, err := io.WriteString(w, line+"\n")
+	return err
+}
+
+func escapeJSON(line string) string {
+	var b strings.Builder
+	for _, r := range line {
+		switch high, low := utf16.EncodeRune(r); {
+		case !unfit(r):
+			b.WriteRune(r)
+		case high != unicode.ReplacementChar:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }

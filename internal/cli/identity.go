@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,41 +51,5 @@ func findRun(ctx context.Context, j journal.RunReader, run string, there func(jo
 	if err == nil && !there(h.Owner()) {
 		err = journal.NotFound(run)
 	}
-	return h, listedBy(err, run, "holdfast runs ls")
-}
-
-// listedBy says which list has what is there, where something of an id is not.
-// An id that says by itself that it is of something else gets the command that
-// shows that.
-func listedBy(err error, id, list string) error {
-	missing, ok := errors.AsType[*kernel.Error](err)
-	if !ok || missing.Code != kernel.CodeNotFound || missing.Hint != "" {
-		return err
-	}
-	said := *missing
-	said.Hint = list + " lists what is there; --user and --tenant narrow it"
-	if what, show := kindOf(id); show != "" && !strings.HasPrefix(list, show[:strings.LastIndexByte(show, ' ')+1]) {
-		said.Hint = "that is the id of " + what + ": " + show + " " + quoteArgument(id) + " shows it if it is there"
-	}
-	return &said
-}
-
-// kindOf is what an id is of by its form, and the command that shows such a
-// thing; empty: it may be of anything.
-func kindOf(id string) (what, show string) {
-	prefix, rest, _ := strings.Cut(id, "_")
-	switch prefix {
-	case "run":
-		if strings.Contains(rest, ".") {
-			return "an archive", "holdfast sessions archive"
-		}
-		return "a run", "holdfast runs show"
-	case "ses":
-		return "a session", "holdfast sessions show"
-	case "apr":
-		return "an approval", "holdfast approvals show"
-	case "eff":
-		return "an effect", "holdfast effects show"
-	}
-	return "", ""
+	return h, listedBy(err, run, ofRun)
 }

@@ -108,7 +108,7 @@ func (w identity) blind(e *memory.Entry) {
 
 func findMemory(ctx context.Context, m *memory.Memory, w identity, id string) (memory.Entry, error) {
 	e, err := m.Find(ctx, id, w.remembers)
-	return e, listedBy(err, id, "holdfast memory ls --all")
+	return e, listedBy(err, id, ofMemory)
 }
 
 func (a *app) listMemory(ctx context.Context, flags memoryFlags, all bool) error {

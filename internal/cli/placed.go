@@ -26,13 +26,14 @@ func placed(cmd *cobra.Command, err error) error {
 func withPlaces(cmd *cobra.Command, e *kernel.Error) *kernel.Error {
 	out := *e
 	names := regexp.MustCompile(`holdfast((?: [a-z][a-z-]*)+)`)
+	words := blankQuoted(e.Hint)
 	var hint strings.Builder
 	done := 0
-	for _, at := range names.FindAllStringSubmatchIndex(e.Hint, -1) {
-		target, length := named(cmd.Root(), e.Hint[at[2]:at[3]])
+	for _, at := range names.FindAllStringSubmatchIndex(words, -1) {
+		target, length := named(cmd.Root(), words[at[2]:at[3]])
 		end := at[2] + length
 		hint.WriteString(e.Hint[done:end])
-		if rest, _, _ := strings.Cut(e.Hint[end:], "holdfast"); !strings.Contains(rest, " --db ") && !strings.Contains(rest, " -c ") {
+		if rest, _, _ := strings.Cut(words[end:], "holdfast"); !strings.Contains(rest, " --db ") && !strings.Contains(rest, " -c ") {
 			hint.WriteString(placeOf(cmd, target))
 		}
 		done = end
@@ -40,6 +41,13 @@ func withPlaces(cmd *cobra.Command, e *kernel.Error) *kernel.Error {
 	hint.WriteString(e.Hint[done:])
 	out.Hint = hint.String()
 	return &out
+}
+
+// blankQuoted blanks the arguments that quoteArgument quoted: a name may read like
+// a command.
+func blankQuoted(hint string) string {
+	quoted := regexp.MustCompile(` (\$'(\\.|[^'\\])*'|'[^']*'(\\''[^']*')*)`)
+	return quoted.ReplaceAllStringFunc(hint, func(s string) string { return strings.Repeat("_", len(s)) })
 }
 
 // named is the command that words begin with, and how long its name is: prose

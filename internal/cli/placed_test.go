@@ -24,6 +24,10 @@ func TestHintsLookInTheSamePlace(t *testing.T) {
 		{[]string{"desk", "approve"}, "holdfast desk show-draft D1", "holdfast desk show-draft D1"},
 		{[]string{"desk", "approve", "--db", "a.db", "--user", "bob"}, "holdfast desk show-draft D1", "holdfast desk show-draft --db a.db --user bob D1"},
 		{[]string{"work", "--db", "a.db.runs.db"}, "holdfast desk init makes one", "holdfast desk init --db a.db makes one"},
+		{[]string{"runs", "show", "--db", "a.db"}, "holdfast sessions show 'x --db b.db' shows it", "holdfast sessions show --db a.db 'x --db b.db' shows it"},
+		{[]string{"runs", "show", "--db", "a.db"}, `holdfast sessions show 'it'\''s holdfast runs ls' shows it`, `holdfast sessions show --db a.db 'it'\''s holdfast runs ls' shows it`},
+		{[]string{"runs", "show", "--db", "a.db"}, `holdfast sessions show $'\x07\' holdfast runs ls' shows it`, `holdfast sessions show --db a.db $'\x07\' holdfast runs ls' shows it`},
+		{[]string{"runs", "show", "--db", "a.db"}, "the run's journal: holdfast runs ls, or another's", "the run's journal: holdfast runs ls --db a.db, or another's"},
 		{[]string{"work", "--db", "a.db"}, "install holdfast, then holdfast doctor", "install holdfast, then holdfast doctor --db a.db"},
 	} {
 		a := &app{env: func(string) string { return "" }}

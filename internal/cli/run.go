@@ -253,13 +253,3 @@ func dbFlag(path string) string {
 	}
 	return " --db " + quoteArgument(path)
 }
-
-// quoteArgument quotes s for a shell where it needs to be.
-func quoteArgument(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./", r)
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

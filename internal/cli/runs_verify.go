@@ -115,7 +115,8 @@ func (w identity) verifyOne(ctx context.Context, j journal.Reader, run string, k
 			return journal.Report{}, err
 		}
 	}
-	return journal.Verify(ctx, j, run, kept)
+	r, err := journal.Verify(ctx, j, run, kept)
+	return r, listedBy(err, run, ofRun)
 }
 
 func newVerified(r *journal.Report) verified {

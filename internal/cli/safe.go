@@ -33,12 +33,12 @@ func previewIn(s string, limit int) string {
 // safeLine makes a line of s: what could break it, move the cursor, hide text
 // or reverse it is escaped.
 func safeLine(s string) string {
-	return escape(s, func(r rune) bool { return hidden(r) && !joiner(r) })
+	return escape(s, unfit)
 }
 
 // safeLines does the same and keeps line breaks and tabs.
 func safeLines(s string) string {
-	return escape(s, func(r rune) bool { return hidden(r) && !joiner(r) && r != '\n' && r != '\t' })
+	return escape(s, func(r rune) bool { return unfit(r) && r != '\n' && r != '\t' })
 }
 
 // exactLines is for what a person decides on: it keeps line breaks and escapes
@@ -48,14 +48,14 @@ func exactLines(s string) string {
 	return escape(s, func(r rune) bool { return hidden(r) && r != '\n' })
 }
 
-func escape(s string, unsafe func(rune) bool) string {
+func escape(s string, hide func(rune) bool) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if !strings.ContainsFunc(s, unsafe) {
+	if !strings.ContainsFunc(s, hide) {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if !unsafe(r) {
+		if !hide(r) {
 			b.WriteRune(r)
 			continue
 		}
@@ -64,6 +64,9 @@ func escape(s string, unsafe func(rune) bool) string {
 	}
 	return b.String()
 }
+
+// unfit reports what no line may hold.
+func unfit(r rune) bool { return hidden(r) && !joiner(r) }
 
 // hidden reports control characters, line separators and format characters,
 // bidirectional overrides among them.

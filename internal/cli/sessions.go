@@ -147,7 +147,7 @@ func findSession(ctx context.Context, j journal.Reader, who identity, id string)
 	}
 	switch all := sessionsOf(heads); {
 	case id == "" || len(all) == 0:
-		return nil, listedBy(&kernel.Error{Code: kernel.CodeNotFound, Message: fmt.Sprintf("there is no session %.200q", id)}, id, "holdfast sessions ls")
+		return nil, listedBy(&kernel.Error{Code: kernel.CodeNotFound, Message: fmt.Sprintf("there is no session %.200q", id)}, id, ofSession)
 	case len(all) > 1:
 		return nil, &kernel.Error{Code: kernel.CodeConflict, Message: fmt.Sprintf("several owners have a session %.200q", id), Hint: "say whose with --tenant and --user"}
 	default:
@@ -273,7 +273,7 @@ func (a *app) showArchive(ctx context.Context, flags journalFlags, id string) er
 		err = engine.NoArchive(id)
 	}
 	if err != nil {
-		return listedBy(err, id, "holdfast sessions show SESSION")
+		return listedBy(err, id, ofArchive)
 	}
 	h := &found.Run
 	if flags.json {
