@@ -66,6 +66,9 @@ func underWay(ctx context.Context, j journal.Reader, who identity, session strin
 // nextOf says how the next run of a session begins, under the names of the
 // latest one: under others it would be another session. runs may be empty.
 func nextOf(session string, runs []journal.Head) string {
+	if hint := mistaken(session, ofSession); hint != "" {
+		return hint
+	}
 	if len(runs) == 0 {
 		return "holdfast runs show prints the session of a run; --user and --tenant narrow what is there"
 	}
