@@ -97,7 +97,8 @@ func (a *app) rootCommand() *cobra.Command {
 			}
 			return usage(fmt.Sprintf("unknown command %.80q", args[0]), "holdfast --help lists the commands")
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: checkGiven,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(wrongFlags)
 	root.AddCommand(

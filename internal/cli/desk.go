@@ -35,6 +35,7 @@ func (a *app) deskCommand() *cobra.Command {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return a.inTheirLanguage(flags, wrongFlags(cmd, err))
 	})
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.checkDeskGiven(flags, cmd) }
 	a.speak(flags, cmd)
 	return cmd
 }

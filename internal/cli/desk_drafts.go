@@ -98,8 +98,8 @@ func (a *app) deskEditDraftCommand(flags *deskFlags) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&subject, "subject", "", "the new `TITLE`, at most 120 characters")
-	cmd.Flags().StringVar(&body, "body", "", "the new `TEXT`, at most 4000 characters")
+	cmd.Flags().StringVar(&subject, "subject", "", "the new title, a `TEXT` of at most 120 characters")
+	cmd.Flags().StringVar(&body, "body", "", "the new body, a `TEXT` of at most 4000 characters")
 	return cmd
 }
 

@@ -26,6 +26,9 @@ func TestScreensAfterAKill(t *testing.T) {
 		says(succeed(t, process(t, dir, "runs", "ls")), " running, but process ", " has ended ")
 	}
 	says(succeed(t, process(t, dir, "runs", "show", run)), "\nto go on: holdfast work --once\n")
+	succeed(t, process(t, dir, "say", "s1", "And date it."))
+	says(succeed(t, process(t, dir, "runs", "ls")), ", 1 signal to take up ")
+	says(succeed(t, process(t, dir, "runs", "show", run)), ", 1 signal to take up\n")
 	says(failure(t, process(t, dir, "effects", "resolve", effect, "--no-effect", "--note", "it never left")),
 		"is running: nothing is to be found out yet", "holdfast work --once takes the run over")
 	says(succeed(t, process(t, dir, "work", "--once")),

@@ -17,6 +17,7 @@ type report struct {
 	Session string `json:"session"`
 	State   string `json:"state"`
 	waits
+	Pending  int    `json:"pending_signals,omitempty"`
 	Stop     string `json:"stop"` // empty while it runs
 	Detail   string `json:"detail"`
 	Verified string `json:"verified"`
@@ -57,7 +58,7 @@ type tokens struct {
 func newReport(r *engine.Run) report {
 	o := standing(r)
 	out := report{
-		Run: r.Head.Run, Session: r.Head.Session, State: string(r.Head.State), waits: waitsOf(&r.Head),
+		Run: r.Head.Run, Session: r.Head.Session, State: string(r.Head.State), waits: waitsOf(&r.Head), Pending: r.Head.Pending,
 		Stop: string(o.Stop), Detail: o.Detail, Verified: string(o.Verified), Text: r.Answer,
 		Turns: o.Turns, Calls: &o.Calls, Requests: o.Requests,
 		Usage: tokens{
@@ -68,7 +69,7 @@ func newReport(r *engine.Run) report {
 		LastGood: string(o.LastGood), FirstBad: string(o.FirstBad),
 	}
 	if r.Outcome != nil {
-		out.State, out.waits = string(journal.Stopped), waits{}
+		out.State, out.waits, out.Pending = string(journal.Stopped), waits{}, 0
 	}
 	if o.Stop == kernel.StopHostError {
 		out.Calls = nil
@@ -125,17 +126,23 @@ func (d *display) summary(r *engine.Run) {
 }
 
 // standingOf is the state of a run that has no stop: what it waits for, or who
-// drives it.
+// drives it, and how much that it was told is still to be taken up.
 func standingOf(h *journal.Head, now time.Time) string {
+	line := string(h.State)
 	switch {
 	case h.State == journal.Waiting:
-		return "waiting for " + waitedFor(h) + pick(h.Pending > 0, ", "+counted(int64(h.Pending), "signal")+" to take up", "")
+		line = "waiting for " + waitedFor(h)
 	case h.State == journal.Running && driven(h, now):
-		return "running, driven by " + driver(h.Lease.Owner)
+		line = "running, driven by " + driver(h.Lease.Owner)
 	case h.State == journal.Running && h.Lease.Held(now):
-		return "running, but " + driver(h.Lease.Owner) + " has ended"
+		line = "running, but " + driver(h.Lease.Owner) + " has ended"
+	case h.State == journal.Running:
+		line = "running, driven by nobody"
 	}
-	return string(h.State)
+	if h.Pending > 0 && h.State != journal.Stopped {
+		line += ", " + counted(int64(h.Pending), "signal") + " to take up"
+	}
+	return line
 }
 
 func waitedFor(h *journal.Head) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/journal"
@@ -51,11 +52,31 @@ func TestReportOfARunUnderWay(t *testing.T) {
 	}
 	out.Reset()
 	newDisplay(&out).summary(run)
-	want = "\nstate: running\n" +
+	want = "\nstate: running, driven by nobody\n" +
 		"usage: 900 input tokens, 40 output tokens, reported by 1 of 2 replies, 570 tokens held; turns 2, calls 1, requests 3\n" +
 		"warning: careful\n"
 	if out.String() != want {
 		t.Errorf("got  %qwant %q", out.String(), want)
+	}
+}
+
+// What a run was told and did not take up counts whatever state it is in, and
+// who drives it is said of each that runs.
+func TestStandingOf(t *testing.T) {
+	now := time.Now()
+	lease := func(owner string) journal.Lease { return journal.Lease{Owner: owner, Until: now.Add(time.Minute)} }
+	for want, h := range map[string]journal.Head{
+		"running, driven by nobody":                        {State: journal.Running},
+		"running, driven by nobody, 2 signals to take up":  {State: journal.Running, Pending: 2},
+		"running, driven by somebody, 1 signal to take up": {State: journal.Running, Pending: 1, Lease: lease("somebody")},
+		"waiting for approval apr_1, 1 signal to take up":  {State: journal.Waiting, Pending: 1, WaitingFor: "approval", Approval: "apr_1"},
+		"waiting for the resolution of an unknown effect":  {State: journal.Waiting, WaitingFor: string(kernel.WaitResolution)},
+		"running, driven by nobody, 3 signals to take up":  {State: journal.Running, Pending: 3, Lease: journal.Lease{Owner: "gone", Until: now.Add(-time.Minute)}},
+		"stopped": {State: journal.Stopped, Pending: 1},
+	} {
+		if got := standingOf(&h, now); got != want {
+			t.Errorf("%+v: %q, want %q", h, got, want)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ type head struct {
 	User    string `json:"user"`
 	State   string `json:"state"`
 	waits
+	Pending   int       `json:"pending_signals,omitempty"`
 	Driver    string    `json:"driver,omitempty"` // who holds the lease
 	Stop      string    `json:"stop"`
 	Verified  string    `json:"verified"`
@@ -31,6 +32,9 @@ func newHead(h journal.Head, now time.Time) head {
 		ID: h.Run, Run: h.Run, Session: h.Session, Tenant: h.Tenant, User: h.User,
 		State: string(h.State), waits: waitsOf(&h), Stop: string(h.Stop), Verified: string(h.Verified),
 		Turns: h.Turns, Question: h.Question, StartedAt: h.StartedAt, UpdatedAt: h.UpdatedAt,
+	}
+	if h.State != journal.Stopped {
+		out.Pending = h.Pending
 	}
 	if h.Lease.Held(now) {
 		out.Driver = h.Lease.Owner

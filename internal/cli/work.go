@@ -190,8 +190,9 @@ func (w *worker) show(ctx context.Context, h journal.Head) {
 		waits, err := t.watch(ctx)
 		now, headErr := w.journal.Head(context.WithoutCancel(ctx), h.Run)
 		switch {
-		case err != nil && ctx.Err() != nil:
-			return // nobody looks any more
+		case err != nil && ctx.Err() != nil && headErr == nil: // nobody looks any more
+			w.tell(&now, nil)
+			return
 		case waits && headErr == nil && now.State == journal.Running: // decided already
 			continue
 		case cmp.Or(err, headErr) != nil:
@@ -244,8 +245,10 @@ func (w *worker) tell(h *journal.Head, left *kernel.Error) {
 		w.loose(h)
 	case h.State == journal.Waiting:
 		w.d.printf("%s: %s; `%s` shows it\n", run, standingOf(h, now), waitShown(h, w.flags.again()))
-	default:
+	case driven(h, now):
 		w.d.printf("%s: %s\n", run, standingOf(h, now))
+	default:
+		w.d.printf("%s: %s; `holdfast work --once%s` goes on with it\n", run, standingOf(h, now), w.flags.again())
 	}
 }
 

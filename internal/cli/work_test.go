@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -216,6 +217,8 @@ func TestWorkHandsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	work := process(t, dir, "work", "--once")
+	var out strings.Builder
+	work.Stdout = &out
 	if err := work.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -231,14 +234,38 @@ func TestWorkHandsBack(t *testing.T) {
 	if code := work.ProcessState.ExitCode(); code != exitInterrupt {
 		t.Errorf("exit code %d (%s)", code, work.ProcessState)
 	}
-	if r := shown(t, dir); r.Stop == "cancelled" {
+	r := shown(t, dir)
+	if r.Stop == "cancelled" {
 		t.Errorf("it was cancelled: %+v", r.report)
 	}
+	if line := r.Run + ": running, driven by nobody; `holdfast work --once` goes on with it\n"; !strings.HasSuffix(out.String(), line) {
+		t.Errorf("%q does not end with %q", out.String(), line)
+	}
+	heard(t, dir, r.Run)
 	if err := os.WriteFile(filepath.Join(dir, "again"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	succeed(t, process(t, dir, "work", "--once"))
-	if r := shown(t, dir); r.Stop != "answered" {
+	if r := shown(t, dir); r.Stop != "answered" || r.Pending != 0 || !slices.ContainsFunc(r.Messages, func(m message) bool { return m.Role == "user" && m.Text == "And date it." }) {
+		t.Errorf("%+v: %+v", r.report, r.Messages)
+	}
+}
+
+// heard tells a run something that nobody drives, and sees that each screen says
+// both: docs/recovery.md promises it.
+func heard(t *testing.T, dir, run string) {
+	t.Helper()
+	succeed(t, process(t, dir, "say", "s1", "And date it."))
+	for _, args := range [][]string{{"runs", "ls"}, {"runs", "show", run}} {
+		if out := succeed(t, process(t, dir, args...)); !strings.Contains(out, "running, driven by nobody, 1 signal to take up") {
+			t.Errorf("%v: %s", args, out)
+		}
+	}
+	var list []head
+	if err := json.Unmarshal([]byte(succeed(t, process(t, dir, "runs", "ls", "--json"))), &list); err != nil || len(list) != 1 || list[0].Pending != 1 {
+		t.Errorf("%v: %+v", err, list)
+	}
+	if r := shown(t, dir); r.Pending != 1 {
 		t.Errorf("%+v", r.report)
 	}
 }
