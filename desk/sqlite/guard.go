@@ -14,7 +14,7 @@ func guard(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return fault(err)
+		return fault(path, err)
 	case info.Mode().Perm()&0o022 != 0:
 		return &kernel.Error{
 			Code:    kernel.CodeLocalStorage,

@@ -46,6 +46,7 @@ type Options struct {
 // DB is an open desk. It is safe for concurrent use, by several processes too.
 // Close it after use.
 type DB struct {
+	path     string
 	db       *sql.DB // writes
 	readers  *sql.DB
 	now      func() time.Time
@@ -63,7 +64,7 @@ func Create(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, err
 	}
 	if err := makeFile(path); err != nil {
-		return nil, fault(err)
+		return nil, fault(path, err)
 	}
 	d, err := connect(path, o)
 	if err != nil {
@@ -82,7 +83,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if info, err := os.Stat(path); path == "" || errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
 		return nil, notInitialized(path)
 	} else if err != nil {
-		return nil, fault(err)
+		return nil, fault(path, err)
 	}
 	if err := regular(path); err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func connect(path string, o Options) (*DB, error) {
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, fault(err)
+		return nil, fault(path, err)
 	}
 	// One connection writes: transactions of one process wait in a queue that is fair,
 	// and not in SQLite's busy loop.
@@ -142,7 +143,7 @@ func connect(path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	d := &DB{db: db, readers: readers, now: o.Now, embedder: o.Embedder}
+	d := &DB{path: abs, db: db, readers: readers, now: o.Now, embedder: o.Embedder}
 	if d.now == nil {
 		d.now = time.Now
 	}
@@ -159,7 +160,7 @@ func pool(path string, n int, pragmas ...string) (*sql.DB, error) {
 	uri := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
 	db, err := sql.Open("sqlite", uri.String())
 	if err != nil {
-		return nil, fault(err)
+		return nil, fault(path, err)
 	}
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
@@ -169,15 +170,15 @@ func pool(path string, n int, pragmas ...string) (*sql.DB, error) {
 // Copy writes what the desk holds now to the file at path, which must be missing
 // or empty: LOCAL_STORAGE.
 func (d *DB) Copy(ctx context.Context, path string) error {
-	if err := makeFile(path); err != nil {
-		return fault(err)
+	err := makeFile(path)
+	if err == nil {
+		_, err = d.db.ExecContext(ctx, `VACUUM INTO ?`, path)
 	}
-	_, err := d.db.ExecContext(ctx, `VACUUM INTO ?`, path)
-	return fault(err)
+	return faultOf("the copy of the desk", path, err)
 }
 
 // Close closes the file.
-func (d *DB) Close() error { return fault(errors.Join(d.readers.Close(), d.db.Close())) }
+func (d *DB) Close() error { return fault(d.path, errors.Join(d.readers.Close(), d.db.Close())) }
 
 // tx is a transaction under way.
 type tx struct {
@@ -200,13 +201,13 @@ func (d *DB) read(ctx context.Context, do func(*tx) error) error {
 func (d *DB) transact(ctx context.Context, on *sql.DB, o *sql.TxOptions, do func(*tx) error) error {
 	t, err := on.BeginTx(ctx, o)
 	if err != nil {
-		return fault(err)
+		return fault(d.path, err)
 	}
 	defer func() { _ = t.Rollback() }() // of one that was committed it does nothing
 	if err := do(&tx{Tx: t, ctx: ctx, now: d.now().UTC(), by: d.embedder}); err != nil {
-		return fault(err)
+		return fault(d.path, err)
 	}
-	return fault(t.Commit())
+	return fault(d.path, t.Commit())
 }
 
 // change carries do out for a person in one transaction with its line in the audit. do

@@ -12,7 +12,7 @@ type layer struct {
 	dir string
 	may []string // folders; those ending in /... with everything below
 	// parts are what the folders below dir may import besides: what starts
-	// processes for them.
+	// processes for them, and what looks at the disk.
 	parts []string
 }
 
@@ -41,7 +41,8 @@ func layers() []layer {
 		{dir: "internal/archtest"},
 		{dir: "internal/leash"},
 		{dir: "internal/process"},
-		{dir: "internal/sandbox", may: []string{"internal/process"}},
+		{dir: "internal/room"},
+		{dir: "internal/sandbox", may: []string{"internal/process", "internal/room"}},
 	}, siblings()...)
 }
 
@@ -52,8 +53,13 @@ func siblings() []layer {
 		if c == "tool" {
 			l.may = append(l.may, "internal/leash")
 		}
-		if c == "tool" || c == "policy" {
+		switch c {
+		case "tool":
+			l.parts = []string{"internal/process", "internal/sandbox", "internal/room"}
+		case "policy":
 			l.parts = []string{"internal/process", "internal/sandbox"}
+		case "journal", "prompt":
+			l.parts = []string{"internal/room"}
 		}
 		out = append(out, l)
 	}

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
@@ -52,11 +50,10 @@ func newPart(t file) (string, error) {
 
 // backup copies the journal to the part, and gives it the target's name too.
 func (p *pool) backup(ctx context.Context, part string, t file) error {
-	err := vacuumInto(ctx, p.file, part)
-	if resultCode(err)&0xff == sqlite3.SQLITE_FULL {
-		return t.fault(err) // the journal's own disk is only read
-	}
-	if err != nil {
+	if err := vacuumInto(ctx, p.file, part); err != nil {
+		if to := (file{t.name, part}); to.isCramped(err) {
+			return to.fault(err) // the journal's own disk is only read
+		}
 		return err
 	}
 	if err := syncFile(part); err != nil {

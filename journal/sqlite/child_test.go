@@ -92,7 +92,7 @@ func (c *child) finish(t *testing.T) {
 func playChild(part, path string) int {
 	parts := map[string]func(context.Context, string) error{
 		"append": childAppend, "open": childOpen, "lock": childLock, "report": childReport,
-		"watch": childWatch, "full": childFull, "hold": childHold, "drive": childDrive, "claim": childClaim,
+		"watch": childWatch, "full": childFull, "limited": childLimited, "hold": childHold, "drive": childDrive, "claim": childClaim,
 	}
 	if err := parts[part](context.Background(), path); err != nil {
 		fmt.Fprintln(os.Stderr, part, "in another process:", err)

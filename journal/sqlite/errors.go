@@ -10,6 +10,7 @@ import (
 	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/holdfast-run/holdfast/internal/room"
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
@@ -24,7 +25,7 @@ func (f file) fault(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	what, hint := describe(err)
+	what, hint := f.describe(err)
 	return &kernel.Error{
 		Code:    kernel.CodeLocalStorage,
 		Message: fmt.Sprintf("the journal %s %s", f.name, what),
@@ -34,12 +35,13 @@ func (f file) fault(err error) error {
 }
 
 // describe says what is wrong with the file and what an operator can do.
-func describe(err error) (what, hint string) {
+func (f file) describe(err error) (what, hint string) {
+	if what, hint := f.cramped(err); what != "" {
+		return "cannot grow: " + what, hint
+	}
 	switch code := resultCode(err) & 0xff; {
 	case code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED:
 		return "is locked by another program", "wait until that program is done with the file, or stop it, and try again"
-	case code == sqlite3.SQLITE_FULL || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		return "cannot grow: its disk is full", "free some space on that disk and try again"
 	case code == sqlite3.SQLITE_READONLY || errors.Is(err, syscall.EROFS):
 		return "is read-only", hintReadOnly
 	case code == sqlite3.SQLITE_PERM || errors.Is(err, fs.ErrPermission):
@@ -56,6 +58,29 @@ func describe(err error) (what, hint string) {
 		return "does not hold what its version says", "it was changed by another program: restore a backup"
 	}
 	return "cannot be used", "check the file, its folder and its disk"
+}
+
+// cramped says what room an error is for want of; empty: none. Of some SQLite
+// tells only that it failed: there is a look at the disk then, unless what failed
+// was to read the file or to lock it.
+func (f file) cramped(err error) (what, hint string) {
+	if what, hint = room.Why(err); what != "" {
+		return what, hint
+	}
+	switch code := resultCode(err); {
+	case code == sqlite3.SQLITE_FULL: // the disk, as far as a journal goes: nothing bounds its pages
+		return room.Why(syscall.ENOSPC)
+	case code == sqlite3.SQLITE_IOERR_READ || code == sqlite3.SQLITE_IOERR_LOCK || code == sqlite3.SQLITE_IOERR_RDLOCK || code == sqlite3.SQLITE_IOERR_UNLOCK:
+		return "", ""
+	case code&0xff == sqlite3.SQLITE_IOERR || code&0xff == sqlite3.SQLITE_CANTOPEN:
+		return room.Short(f.path, room.Needed)
+	}
+	return "", ""
+}
+
+func (f file) isCramped(err error) bool {
+	what, _ := f.cramped(err)
+	return what != ""
 }
 
 // resultCode returns SQLite's extended result code, 0 for any other error.

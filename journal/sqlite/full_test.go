@@ -2,9 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/holdfast-run/holdfast/journal"
@@ -73,10 +76,81 @@ func childFull(ctx context.Context, path string) error {
 	if err := j.Close(); err != nil {
 		return err
 	}
+	if err := fill(ballast); err != nil {
+		return err
+	}
+	checkCramped(ctx, complain, path, "its disk is full")
 	if wrong > 0 {
 		return fmt.Errorf("%d things were wrong", wrong)
 	}
 	fmt.Println("on a full disk: all as it should be")
+	return nil
+}
+
+// fill takes all that is left of a disk.
+func fill(ballast string) error {
+	f, err := os.Create(ballast)
+	if err != nil {
+		return err
+	}
+	for err == nil {
+		_, err = f.Write(make([]byte, 1024))
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	return f.Close()
+}
+
+// checkCramped opens a journal that nobody has open, where there is no room for
+// the index that SQLite makes to read it: it says so, and not that the disk is
+// faulty, though SQLite does.
+func checkCramped(ctx context.Context, wrong func(format string, args ...any), path, says string) {
+	for _, beside := range []string{"-shm", "-wal"} {
+		if err := os.Remove(path + beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			wrong("%v", err)
+		}
+	}
+	r, err := OpenReader(ctx, path, Options{})
+	checkLocalStorage(wrong, err, path, says)
+	if err == nil {
+		_ = r.Close()
+	}
+	j, err := Open(ctx, path, Options{})
+	checkLocalStorage(wrong, err, path, says)
+	if err == nil {
+		_ = j.Close()
+	}
+}
+
+// A limit on the size of files is told apart from a full disk.
+func TestFileSizeLimit(t *testing.T) {
+	path := newPath(t)
+	if err := mustOpen(t, path, Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := startChild(t, self(t), "limited", path)
+	if line := c.line(); line != "all as it should be" {
+		t.Error(line)
+	}
+	c.finish(t)
+}
+
+// childLimited may write no file of more than 16 KiB.
+func childLimited(ctx context.Context, path string) error {
+	const most = 16 << 10
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+		return err
+	}
+	wrong := 0
+	checkCramped(ctx, func(format string, args ...any) {
+		wrong++
+		fmt.Fprintf(os.Stderr, format+"\n", args...)
+	}, path, "this process may not write a larger file than 16 KiB")
+	if wrong > 0 {
+		return fmt.Errorf("%d things were wrong", wrong)
+	}
+	fmt.Println("all as it should be")
 	return nil
 }
 
