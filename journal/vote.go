@@ -72,7 +72,7 @@ func countable(a *Approval, v *Vote) error {
 		return &kernel.Error{
 			Code:    kernel.CodeStaleApproval,
 			Message: "the hash is not that of approval " + a.ID,
-			Hint:    "look at it again with holdfast approvals show, and give the hash that it prints",
+			Hint:    "holdfast approvals show " + a.ID + " shows it as it is, with the hash to give",
 		}
 	case a.Hash != a.ContentHash():
 		return &kernel.Error{

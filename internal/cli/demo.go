@@ -109,7 +109,7 @@ func (s *scene) play(ctx context.Context, eng engine.Engine, d *display) error {
 	if err != nil {
 		return err
 	}
-	d.summary(r)
+	d.summary(r, "")
 	switch o := r.Outcome; {
 	case ctx.Err() != nil:
 		return exitError(exitInterrupt)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/holdfast-run/holdfast/engine"
@@ -8,20 +9,20 @@ import (
 )
 
 // deskHint says what can be done about a stop, as holdfast run does: limits are named
-// by the flags of the desk.
+// by the flags of the desk, which has none for how often a request is sent anew.
 func (a *app) deskHint(flags *deskFlags, r *engine.Run, c clues) string {
 	en := strings.NewReplacer(
 		"limits.turns", "--max-steps", "limits.calls", "--max-tool-calls", "limits.deadline", "--deadline",
-		"limits.request_timeout", "--timeout",
-	).Replace(hintAfter(r.Outcome, r.State.Spec.Profile, c))
-	if zh := hintInChinese(r.Outcome); en != "" && zh != "" && a.chinese(flags) {
+		"limits.request_timeout", "--timeout", ", or raise "+retryLimits, "", "raise "+retryLimits+" if the task needs more", "ask for less at once",
+	).Replace(hintAfter(r.Outcome, r.State.Spec.Profile, c, " --db "+quoteArgument(runsOf(flags.db))))
+	if zh := hintInChinese(r.Outcome, c); en != "" && zh != "" && a.chinese(flags) {
 		return zh + "：" + en
 	}
 	return en
 }
 
 // hintInChinese says what a stop asks for; the exact words stand behind it.
-func hintInChinese(o *kernel.Outcome) string {
+func hintInChinese(o *kernel.Outcome, c clues) string {
 	status, _ := strings.CutPrefix(o.Detail, "request_error:")
 	switch {
 	case o.Stop == kernel.StopModelError && (status == "401" || status == "403"):
@@ -32,6 +33,8 @@ func hintInChinese(o *kernel.Outcome) string {
 		return "服务方没有这个模型或地址，请检查模型名和地址"
 	case o.Stop == kernel.StopModelError && o.Detail == string(kernel.FailRequest):
 		return "请求没有发出"
+	case o.Stop == kernel.StopModelError && (o.Detail == "request_budget" || o.Detail == "wait_budget"):
+		return gaveUpInChinese(c.failed)
 	case o.Stop == kernel.StopModelError:
 		return "模型请求没有成功"
 	case o.Stop == kernel.StopTurnLimit, o.Stop == kernel.StopToolLimit, o.Stop == kernel.StopDeadline:
@@ -42,4 +45,29 @@ func hintInChinese(o *kernel.Outcome) string {
 		return "服务方不符合协议"
 	}
 	return "建议"
+}
+
+// gaveUpInChinese says what the model's endpoint last failed with.
+func gaveUpInChinese(f kernel.Failure) string {
+	switch f.Kind {
+	case kernel.FailConnection:
+		return "连不上服务方，请检查地址和网络"
+	case kernel.FailTimeout:
+		return "服务方没有及时回答，请稍后再试"
+	case kernel.FailCut:
+		return "服务方中途断开了回答，请稍后再试"
+	case kernel.FailStatus:
+		return statusInChinese(f.Status) + "，请稍后再试"
+	}
+	return "模型请求没有成功"
+}
+
+func statusInChinese(status int) string {
+	switch status {
+	case 429:
+		return "服务方限制了请求的频率"
+	case 503, 529:
+		return "服务方过载"
+	}
+	return fmt.Sprintf("服务方出错（HTTP %d）", status)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/holdfast-run/holdfast/engine"
@@ -38,8 +39,8 @@ func (c *clues) note(e kernel.Event, content engine.Content) {
 }
 
 // hintAfter says what an operator can do about a stop; empty: nothing that this
-// program knows.
-func hintAfter(o *kernel.Outcome, profile kernel.Profile, c clues) string {
+// program knows. again are the flags that lead a command to the same journal.
+func hintAfter(o *kernel.Outcome, profile kernel.Profile, c clues, again string) string {
 	switch o.Stop {
 	case kernel.StopProtocol:
 		if profile == kernel.Tolerant {
@@ -64,9 +65,17 @@ func hintAfter(o *kernel.Outcome, profile kernel.Profile, c clues) string {
 		return hintModelError(o.Detail, c)
 	}
 	if c.inTheWay != "" {
-		return "a call did not run, since nobody knows what became of effect " + safeLine(c.inTheWay) + ": holdfast effects show it, find out, and ask again"
+		return hintInTheWay(c.inTheWay, again)
 	}
 	return ""
+}
+
+// hintInTheWay is for an effect on whose account a call did not run: until
+// somebody has found out about it, asking again comes to the same.
+func hintInTheWay(effect, again string) string {
+	id := quoteArgument(effect)
+	return "a call did not run, since nobody knows what became of effect " + safeLine(effect) + ", and asking again before that is found out comes to the same: " +
+		"`holdfast effects show" + again + " " + id + "` shows where to look, `holdfast effects resolve" + again + " " + id + " --landed|--no-effect --note TEXT` records what was found"
 }
 
 const hintWindow = "the conversation fills the model's window: start a new session, ask for less, or choose a model with a larger one"
@@ -88,10 +97,8 @@ func hintModelError(detail string, c clues) string {
 		return hintStatus(status, c.provider)
 	}
 	switch detail {
-	case "request_budget":
-		return hintGaveUp(c.failed, "limits.retry.attempts and per_run")
-	case "wait_budget":
-		return hintGaveUp(c.failed, "limits.retry.wait")
+	case "request_budget", "wait_budget": // to raise one of them alone leads to the other
+		return hintGaveUp(c.failed, retryLimits)
 	}
 	switch kernel.FailureKind(detail) {
 	case kernel.FailQuota:
@@ -141,6 +148,9 @@ func keyVariable(provider string) string {
 	return "the key in the environment"
 }
 
+// retryLimits are what bounds how often, and for how long, a request is sent anew.
+const retryLimits = "limits.retry.attempts, per_run and wait"
+
 // hintGaveUp is for a failure that might have passed: limits are the settings
 // that ended the waiting.
 func hintGaveUp(f kernel.Failure, limits string) string {
@@ -152,12 +162,20 @@ func hintGaveUp(f kernel.Failure, limits string) string {
 	case kernel.FailCut:
 		return "the endpoint breaks its answers off: try again later, or model.stream: false if something in between does it"
 	case kernel.FailStatus:
-		if f.Status == 429 {
-			return "the provider limits how often it is asked: try again later, or raise " + limits
-		}
-		return "the provider is overloaded: try again later, or raise " + limits
+		return hintFailedStatus(f.Status) + ": try again later, or raise " + limits
 	}
 	return "raise " + limits + " if the task needs more"
+}
+
+// hintFailedStatus says what an answer means that might be another one later.
+func hintFailedStatus(status int) string {
+	switch status {
+	case 429:
+		return "the provider limits how often it is asked"
+	case 503, 529:
+		return "the provider is overloaded"
+	}
+	return fmt.Sprintf("the endpoint failed (HTTP %d)", status)
 }
 
 // hintUnsent is for a request that this side could not make.

@@ -22,17 +22,20 @@ func TestHintAfterAModelError(t *testing.T) {
 		want   []string
 		not    string
 	}{
-		{"request_budget", failed(kernel.FailStatus, 529), []string{"overloaded", "try again later", "limits.retry.attempts"}, "key"},
-		{"request_budget", failed(kernel.FailStatus, 503), []string{"overloaded", "limits.retry.attempts"}, "key"},
-		{"request_budget", failed(kernel.FailStatus, 429), []string{"limits how often", "try again later", "limits.retry.attempts"}, "key"},
-		{"wait_budget", failed(kernel.FailStatus, 529), []string{"overloaded", "try again later", "limits.retry.wait"}, "key"},
-		{"wait_budget", failed(kernel.FailStatus, 429), []string{"limits how often", "limits.retry.wait"}, "key"},
+		{"request_budget", failed(kernel.FailStatus, 529), []string{"overloaded", "try again later", "or raise limits.retry.attempts, per_run and wait"}, "key"},
+		{"request_budget", failed(kernel.FailStatus, 503), []string{"overloaded", "or raise limits.retry.attempts, per_run and wait"}, "key"},
+		{"request_budget", failed(kernel.FailStatus, 429), []string{"limits how often", "try again later", "or raise limits.retry.attempts, per_run and wait"}, "key"},
+		{"wait_budget", failed(kernel.FailStatus, 529), []string{"overloaded", "try again later", "or raise limits.retry.attempts, per_run and wait"}, "key"},
+		{"wait_budget", failed(kernel.FailStatus, 429), []string{"limits how often", "or raise limits.retry.attempts, per_run and wait"}, "key"},
+		{"request_budget", failed(kernel.FailStatus, 500), []string{"the endpoint failed (HTTP 500): try again later, or raise limits.retry.attempts, per_run and wait"}, "overloaded"},
+		{"wait_budget", failed(kernel.FailStatus, 502), []string{"the endpoint failed (HTTP 502)"}, "overloaded"},
+		{"request_budget", failed(kernel.FailStatus, 504), []string{"the endpoint failed (HTTP 504)"}, "overloaded"},
 		{"request_budget", failed(kernel.FailConnection, 0), []string{"no connection", "base URL", "network"}, "limits"},
 		{"wait_budget", failed(kernel.FailConnection, 0), []string{"base URL", "network"}, "key"},
 		{"request_budget", failed(kernel.FailTimeout, 0), []string{"limits.request_timeout"}, "retry"},
 		{"wait_budget", failed(kernel.FailTimeout, 0), []string{"limits.request_timeout"}, "retry"},
 		{"request_budget", failed(kernel.FailCut, 0), []string{"breaks its answers off"}, "key"},
-		{"request_budget", clues{}, []string{"raise limits.retry.attempts and per_run"}, "later"}, // a long run, and nothing failed
+		{"request_budget", clues{}, []string{"raise limits.retry.attempts, per_run and wait"}, "later"}, // a long run, and nothing failed
 		{"request_error:401", clues{provider: config.OpenAI}, []string{"OPENAI_API_KEY"}, "name"},
 		{"request_error:403", clues{provider: config.Anthropic}, []string{"ANTHROPIC_API_KEY"}, "name"},
 		{"request_error:401", clues{provider: "other"}, []string{"the key in the environment"}, "name"},
@@ -54,7 +57,7 @@ func TestHintAfterAModelError(t *testing.T) {
 		{"request", clues{}, []string{"cannot be sent as it is"}, ":"},
 		{"a cause of tomorrow", clues{}, []string{"holdfast doctor"}, "raise"},
 	} {
-		got := hintAfter(&kernel.Outcome{Stop: kernel.StopModelError, Detail: c.detail}, kernel.Strict, c.clues)
+		got := hintAfter(&kernel.Outcome{Stop: kernel.StopModelError, Detail: c.detail}, kernel.Strict, c.clues, "")
 		for _, want := range c.want {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s after %+v: %q lacks %q", c.detail, c.clues.failed, got, want)
@@ -81,8 +84,46 @@ func TestHintAfterDeadline(t *testing.T) {
 		{kernel.ModelFailed{Failure: kernel.Failure{Kind: kernel.FailStatus, Status: 429}}, "or raise limits.deadline"},
 	} {
 		c.note(step.event, engine.Content{})
-		if got := hintAfter(&kernel.Outcome{Stop: kernel.StopDeadline}, kernel.Strict, c); !strings.Contains(got, step.want) {
+		if got := hintAfter(&kernel.Outcome{Stop: kernel.StopDeadline}, kernel.Strict, c, ""); !strings.Contains(got, step.want) {
 			t.Errorf("after %+v: %q, want %q in it", step.event, got, step.want)
+		}
+	}
+}
+
+// An effect in the way is named with what to type, of the journal that was
+// looked at.
+func TestHintInTheWay(t *testing.T) {
+	got := hintAfter(&kernel.Outcome{Stop: kernel.StopAnswered}, kernel.Strict, clues{inTheWay: "eff_1"}, " --db 'my runs.db'")
+	for _, want := range []string{
+		"effect eff_1,", "`holdfast effects show --db 'my runs.db' eff_1` ",
+		"`holdfast effects resolve --db 'my runs.db' eff_1 --landed|--no-effect --note TEXT` ",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+}
+
+// The desk says the same in both languages, without limits that it has no flag for.
+func TestDeskHintAfterGivingUp(t *testing.T) {
+	a := &app{env: func(string) string { return "" }}
+	for _, c := range []struct {
+		failure kernel.Failure
+		en, zh  string
+	}{
+		{kernel.Failure{Kind: kernel.FailStatus, Status: 429}, "the provider limits how often it is asked: try again later", "服务方限制了请求的频率，请稍后再试"},
+		{kernel.Failure{Kind: kernel.FailStatus, Status: 529}, "the provider is overloaded: try again later", "服务方过载，请稍后再试"},
+		{kernel.Failure{Kind: kernel.FailStatus, Status: 500}, "the endpoint failed (HTTP 500): try again later", "服务方出错（HTTP 500），请稍后再试"},
+		{kernel.Failure{Kind: kernel.FailConnection}, "there is no connection", "连不上服务方"},
+		{kernel.Failure{Kind: kernel.FailTimeout}, "raise --timeout", "服务方没有及时回答"},
+		{kernel.Failure{Kind: kernel.FailCut}, "breaks its answers off", "服务方中途断开了回答"},
+		{kernel.Failure{}, "ask for less at once", "模型请求没有成功"},
+	} {
+		run := stopped(kernel.Outcome{Stop: kernel.StopModelError, Detail: "request_budget"})
+		en := a.deskHint(&deskFlags{lang: "en"}, run, clues{failed: c.failure})
+		zh := a.deskHint(&deskFlags{lang: "zh"}, run, clues{failed: c.failure})
+		if !strings.Contains(en, c.en) || !strings.HasPrefix(zh, c.zh) || strings.Contains(en+zh, "limits.") {
+			t.Errorf("%+v: %q, %q", c.failure, en, zh)
 		}
 	}
 }
@@ -110,12 +151,12 @@ func TestHintAfterOtherStops(t *testing.T) {
 		{kernel.StopVerified, "", kernel.Strict, ""},
 		{kernel.StopCancelled, "interrupted", kernel.Strict, ""},
 	} {
-		got := hintAfter(&kernel.Outcome{Stop: c.stop, Detail: c.detail}, c.profile, clues{})
+		got := hintAfter(&kernel.Outcome{Stop: c.stop, Detail: c.detail}, c.profile, clues{}, "")
 		if !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
 			t.Errorf("%s (%s): %q, want %q in it", c.stop, c.detail, got, c.want)
 		}
 	}
-	if got := hintAfter(&kernel.Outcome{Stop: kernel.StopTruncated, Detail: "context_window"}, kernel.Strict, clues{}); strings.Contains(got, "max_tokens") {
+	if got := hintAfter(&kernel.Outcome{Stop: kernel.StopTruncated, Detail: "context_window"}, kernel.Strict, clues{}, ""); strings.Contains(got, "max_tokens") {
 		t.Errorf("more output does not widen a window: %q", got)
 	}
 }

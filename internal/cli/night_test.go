@@ -36,7 +36,8 @@ func TestScreensAfterAKill(t *testing.T) {
 	says(succeed(t, process(t, dir, "runs", "show", run)),
 		"\neffect "+effect+" of call call_1 (run_program) is unknown: ", "\nto say what was found out: holdfast effects resolve "+effect+" ")
 	says(succeed(t, process(t, dir, "run", "--session", "s1", "Do it again.")),
-		"\nhint: a call did not run, since nobody knows what became of effect "+effect+": ")
+		"\nhint: a call did not run, since nobody knows what became of effect "+effect+", ",
+		": `holdfast effects show "+effect+"` shows where to look, `holdfast effects resolve "+effect+" --landed|--no-effect --note TEXT` records what was found\n")
 	says(succeed(t, process(t, dir, "effects", "resolve", effect, "--landed", "--note", "it is on the statement")),
 		"\nrun "+run+" has stopped (answered): nothing goes on by this\n")
 	if out := succeed(t, process(t, dir, "runs", "show", run)); strings.Contains(out, "to say what was found out") {

@@ -98,8 +98,9 @@ func standing(r *engine.Run) kernel.Outcome {
 	return o
 }
 
-// summary writes the answer of a run, then what it came to.
-func (d *display) summary(r *engine.Run) {
+// summary writes the answer of a run, then what it came to. again are the flags
+// that lead a command to the same journal.
+func (d *display) summary(r *engine.Run, again string) {
 	if r.Answer != "" {
 		d.printf("\n%s\n", safeLines(strings.TrimRight(r.Answer, "\n")))
 	}
@@ -120,7 +121,7 @@ func (d *display) summary(r *engine.Run) {
 	for _, w := range o.Warnings {
 		d.printf("warning: %s\n", safeLine(w))
 	}
-	if hint := hintAfter(&o, r.State.Spec.Profile, d.clues); hint != "" {
+	if hint := hintAfter(&o, r.State.Spec.Profile, d.clues, again); hint != "" {
 		d.printf("hint: %s\n", hint)
 	}
 }

@@ -51,7 +51,7 @@ func TestReportOfARunUnderWay(t *testing.T) {
 		t.Errorf("got  %swant %s", out.String(), want)
 	}
 	out.Reset()
-	newDisplay(&out).summary(run)
+	newDisplay(&out).summary(run, "")
 	want = "\nstate: running, driven by nobody\n" +
 		"usage: 900 input tokens, 40 output tokens, reported by 1 of 2 replies, 570 tokens held; turns 2, calls 1, requests 3\n" +
 		"warning: careful\n"
@@ -89,7 +89,7 @@ func TestReportOfHeldTokens(t *testing.T) {
 		if err := writeJSON(&object, newReport(run)); err != nil {
 			t.Fatal(err)
 		}
-		newDisplay(&text).summary(run)
+		newDisplay(&text).summary(run, "")
 		if got := strings.Contains(object.String(), `"held_tokens":123}`); got != (held > 0) || strings.Contains(object.String(), "held") != (held > 0) {
 			t.Errorf("%d held: %s", held, object.String())
 		}

@@ -389,7 +389,7 @@ func proveSecrets(ctx context.Context, dir string) error {
 		return err
 	}
 	var out bytes.Buffer
-	newDisplay(&out).summary(r)
+	newDisplay(&out).summary(r, "")
 	if err := writeJSON(&out, newReport(r)); err != nil {
 		return err
 	}

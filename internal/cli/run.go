@@ -185,7 +185,7 @@ func (a *app) drive(ctx context.Context, on host, d *display, flags runFlags, st
 
 // tell says what a run came to, or what it waits for, and how to go on.
 func (on host) tell(ctx context.Context, d *display, flags runFlags, r *engine.Run) error {
-	d.summary(r)
+	d.summary(r, flags.again())
 	if r.Outcome == nil {
 		open, err := on.journal.Approvals(ctx, journal.ApprovalQuery{Run: r.Head.Run, State: journal.ApprovalOpen})
 		if err != nil {

@@ -73,7 +73,7 @@ func (a *app) showRun(ctx context.Context, flags journalFlags, id string) error 
 	}
 	d := newDisplay(a.stdout)
 	r.show(d)
-	d.summary(r.Run)
+	d.summary(r.Run, flags.again())
 	r.ledger(d)
 	if r.Outcome == nil {
 		return d.steps(ctx, reader, r.approvals, r.Run, flags)
