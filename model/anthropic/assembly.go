@@ -18,6 +18,9 @@ type assembly struct {
 	tolerant bool
 	watch    func(model.Delta)
 
+	begun  bool
+	id     string // of the message; empty: none
+	lossy  bool   // in the event being read, bytes that are no UTF-8 were replaced
 	blocks []*block
 	stop   string // the wire's stop reason
 	usage  tally
@@ -37,6 +40,27 @@ func (a *assembly) role(role string) {
 	}
 }
 
+// begin begins the message, which a reply has one of. Some gateways send its
+// beginning twice.
+func (a *assembly) begin(m *message) {
+	if m == nil {
+		m = &message{}
+	}
+	if a.begun && !(a.tolerant && m.ID != "" && m.ID == a.id) {
+		a.blame("the reply begins twice")
+	}
+	a.begun, a.id = true, m.ID
+	a.role(m.Role)
+	a.usage.add(m.Usage)
+}
+
+// expect finds fault with what is there before the message began.
+func (a *assembly) expect() {
+	if !a.begun {
+		a.blame("the reply has no beginning")
+	}
+}
+
 func (a *assembly) stopped(given reasons) {
 	for _, reason := range given {
 		if a.stop != "" && a.stop != reason {
@@ -49,9 +73,15 @@ func (a *assembly) stopped(given reasons) {
 
 // start begins a block.
 func (a *assembly) start(index *int, raw json.RawMessage) {
+	a.expect()
+	if a.stop != "" {
+		a.blame("the reply goes on after its stop reason")
+	}
 	switch {
 	case index == nil:
 		a.blame("a block has no index")
+	case *index < 0:
+		a.blame("a block has a negative index")
 	case a.find(*index) != nil:
 		a.blame("two blocks have one index")
 	case len(a.blocks) == maxBlocks:
@@ -59,6 +89,7 @@ func (a *assembly) start(index *int, raw json.RawMessage) {
 	default:
 		b := &block{index: *index, raw: raw}
 		a.blame(b.parse())
+		a.exact(b, raw)
 		a.blocks = append(a.blocks, b)
 		a.show(b.begin.Text)
 	}
@@ -70,10 +101,24 @@ func (a *assembly) delta(index *int, d *piece) {
 	if b == nil {
 		return
 	}
+	if a.stop != "" {
+		a.blame("the reply goes on after its stop reason")
+	}
 	shown, fault := b.add(d)
 	a.show(shown)
 	a.blame(fault)
+	a.exact(b, d.PartialJSON)
 }
+
+// exact finds fault with a piece of a call that is not what arrived: nothing runs
+// with arguments that are not what the model wrote.
+func (a *assembly) exact(b *block, piece []byte) {
+	if a.lossy && b.begin.Type == "tool_use" && transport.Lost(piece) {
+		a.blame(inexact)
+	}
+}
+
+const inexact = "a tool call is not valid UTF-8"
 
 // end ends a block.
 func (a *assembly) end(index *int) {

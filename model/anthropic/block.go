@@ -37,7 +37,7 @@ func (b *block) parse() (fault string) {
 	if !transport.IsObject(b.raw) {
 		return "a block of the reply is no object"
 	}
-	fault, err := transport.Decode(b.raw, &b.begin)
+	fault, _, err := transport.Decode(b.raw, &b.begin)
 	if err != nil {
 		return "a block of the reply is no JSON"
 	}
@@ -145,6 +145,9 @@ func (b *block) arguments() (args, fault string) {
 	args = string(b.begin.Input)
 	if args == "null" {
 		args = ""
+	}
+	if b.input.Lossy() {
+		return b.input.String(), inexact
 	}
 	if s := b.input.String(); s != "" {
 		if args != "" && args != "{}" {

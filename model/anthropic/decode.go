@@ -8,6 +8,7 @@ import (
 
 // message is a plain answer, or the beginning of a streamed one.
 type message struct {
+	ID         string          `json:"id"`
 	Type       string          `json:"type"`
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"`
@@ -58,8 +59,8 @@ func (a *assembly) ReadStream(s *transport.Stream) error {
 			return err
 		}
 		var v event
-		fault, err := transport.Decode(ev.Data, &v)
-		if err != nil {
+		var fault string
+		if fault, a.lossy, err = transport.Decode(ev.Data, &v); err != nil {
 			return transport.Invalid("an event of the answer is no JSON")
 		}
 		if v.Type == "" {
@@ -79,10 +80,7 @@ func (a *assembly) ReadStream(s *transport.Stream) error {
 func (a *assembly) take(v *event) (whole bool, err error) {
 	switch v.Type {
 	case "message_start":
-		if v.Message != nil {
-			a.role(v.Message.Role)
-			a.usage.add(v.Message.Usage)
-		}
+		a.begin(v.Message)
 	case "content_block_start":
 		a.start(v.Index, v.Block)
 	case "content_block_delta":
@@ -90,9 +88,11 @@ func (a *assembly) take(v *event) (whole bool, err error) {
 	case "content_block_stop":
 		a.end(v.Index)
 	case "message_delta":
+		a.expect()
 		a.stopped(v.Delta.StopReason)
 		a.usage.add(v.Usage)
 	case "message_stop":
+		a.expect()
 		return true, nil
 	case "error":
 		return false, v.Error.failure(0)
@@ -103,7 +103,9 @@ func (a *assembly) take(v *event) (whole bool, err error) {
 // ReadPlain reads an answer that is one JSON value.
 func (a *assembly) ReadPlain(data []byte) error {
 	var v message
-	fault, err := transport.Decode(data, &v)
+	var fault string
+	var err error
+	fault, a.lossy, err = transport.Decode(data, &v)
 	switch {
 	case err != nil && transport.EndsEarly(data):
 		return transport.Cut()
@@ -115,9 +117,7 @@ func (a *assembly) ReadPlain(data []byte) error {
 		return transport.Invalid("the answer has no content")
 	}
 	a.blame(fault)
-	a.role(v.Role)
-	a.stopped(v.StopReason)
-	a.usage.add(v.Usage)
+	a.begin(&v)
 	var blocks []json.RawMessage
 	if json.Unmarshal(v.Content, &blocks) != nil {
 		a.blame("the content of the reply is no list of blocks")
@@ -126,5 +126,6 @@ func (a *assembly) ReadPlain(data []byte) error {
 		a.start(&i, blocks[i])
 		a.end(&i)
 	}
+	a.stopped(v.StopReason)
 	return nil
 }

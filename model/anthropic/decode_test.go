@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -33,7 +34,7 @@ func TestStreamedText(t *testing.T) {
 // The type stands in the data; a server that gives it as the event's name
 // alone is understood.
 func TestTypeOfTheEventLine(t *testing.T) {
-	r, _, err := ask(t, "text/event-stream", "event: content_block_start\ndata: {\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"hi\"}}\n\n"+
+	r, _, err := ask(t, "text/event-stream", "event: message_start\ndata: {}\n\nevent: content_block_start\ndata: {\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"hi\"}}\n\n"+
 		"event: content_block_stop\ndata: {\"index\":0}\n\nevent: message_stop\ndata: {}\n\n")
 	if err != nil || textOf(r) != "hi" || r.Fault != "" {
 		t.Errorf("%+v, %v", r, err)
@@ -161,7 +162,6 @@ func TestKindsAndStops(t *testing.T) {
 
 func TestContradictions(t *testing.T) {
 	const text = `{"type":"text","text":"a"}`
-	finish := []string{stop("end_turn"), whole}
 	for name, tt := range map[string]struct {
 		events []string
 		fault  string
@@ -177,10 +177,10 @@ func TestContradictions(t *testing.T) {
 		"no object":           {[]string{start(0, `"text"`), end(0)}, "no object"},
 		"two stop reasons":    {[]string{stop("tool_use")}, "two stop reasons"},
 		"wrong type":          {[]string{start(0, `{"type":"tool_use","id":7,"name":"f"}`), end(0)}, "wrong type"},
-		"not the assistant's": {[]string{`{"type":"message_start","message":{"role":"user"}}`}, "not the assistant's"},
+		"a negative index":    {[]string{start(-1, text), end(-1)}, "negative index"},
 		"too many blocks":     {manyBlocks(maxBlocks + 1), "too many"},
 	} {
-		r, _, err := stream(t, append(tt.events, finish...)...)
+		r, _, err := stream(t, slices.Concat([]string{begun}, tt.events, []string{stop("end_turn"), whole})...)
 		if err != nil || !strings.Contains(r.Fault, tt.fault) {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
@@ -188,6 +188,78 @@ func TestContradictions(t *testing.T) {
 	r, _, err := plain(t, `{"role":"assistant","content":"text","stop_reason":"end_turn"}`)
 	if err != nil || !strings.Contains(r.Fault, "no list") {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A reply that two answers were made of, or that nobody's turn it was to give.
+func TestTwoReplies(t *testing.T) {
+	const use = `{"type":"tool_use","id":"t1","name":"f","input":{}}`
+	begins := func(id string) string {
+		return `{"type":"message_start","message":{"id":"` + id + `","role":"assistant","content":[]}}`
+	}
+	call, last := []string{start(0, use), input("{}"), end(0)}, []string{stop("tool_use"), whole}
+	list := func(parts ...[]string) string { return events(slices.Concat(parts...)...) }
+	for name, tt := range map[string]struct{ body, strict, tolerant string }{
+		"one":                       {list([]string{begins("a")}, call, last), "", ""},
+		"one without an id":         {list([]string{begun}, call, last), "", ""},
+		"no beginning":              {list(call, last), "no beginning", "no beginning"},
+		"no beginning, no block":    {list(last), "no beginning", "no beginning"},
+		"a late beginning":          {list(call, []string{begins("a")}, last), "no beginning", "no beginning"},
+		"two beginnings of two":     {list([]string{begins("a")}, call[:2], []string{begins("b")}, call[2:], last), "begins twice", "begins twice"},
+		"two beginnings without id": {list([]string{begins("")}, call, []string{begins("")}, last), "begins twice", "begins twice"},
+		"two beginnings of one":     {list([]string{begins("a"), begins("a")}, call, last), "begins twice", ""},
+		"a block after the reason":  {list([]string{begun, stop("tool_use")}, call, []string{whole}), "goes on", "goes on"},
+		"a whole one after it":      {list([]string{begun, stop("tool_use"), start(0, `{"type":"tool_use","id":"t1","name":"f","input":{"a":1}}`), end(0), whole}), "goes on", "goes on"},
+		"a piece after the reason":  {list([]string{begun}, call[:1], []string{stop("tool_use")}, call[1:], []string{whole}), "goes on", "goes on"},
+		"an end after the reason":   {list([]string{begun}, call[:2], []string{stop("tool_use")}, call[2:], []string{whole}), "", ""},
+		"usage after the reason":    {list([]string{begun}, call, []string{stop("tool_use"), `{"type":"message_delta","delta":{},"usage":{"output_tokens":6}}`, whole}), "", ""},
+		"no role":                   {list([]string{`{"type":"message_start","message":{"role":""}}`}, call, last), "", ""},
+		"another role":              {list([]string{`{"type":"message_start","message":{"role":"user"}}`}, call, last), "not the assistant's", "not the assistant's"},
+	} {
+		for profile, fault := range map[kernel.Profile]string{kernel.Strict: tt.strict, kernel.Tolerant: tt.tolerant} {
+			r, _, err := ask(t, "text/event-stream", tt.body, func(c *Config) { c.Profile = profile })
+			if err != nil || (r.Fault == "") != (fault == "") || !strings.Contains(r.Fault, fault) {
+				t.Errorf("%s, %s: %+v, %v", name, profile, r, err)
+			}
+		}
+	}
+	r, _, err := plain(t, strings.Replace(reply(use, "tool_use"), `"assistant"`, `"user"`, 1))
+	if err != nil || !strings.Contains(r.Fault, "not the assistant's") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Arguments are what the model wrote, or nothing runs. Text has a U+FFFD in the
+// place of what is no text.
+func TestArgumentsThatAreNoText(t *testing.T) {
+	piece := func(s string) string { return delta(0, `{"type":"input_json_delta","partial_json":"`+s+`"}`) }
+	for name, tt := range map[string]struct {
+		pieces []string
+		fault  bool
+	}{
+		"bytes":                   {[]string{piece(`{\"s\":\"` + "\xFF" + `\"}`)}, true},
+		"half a character, twice": {[]string{piece(`{\"s\":\"` + "\xE4\xB8"), piece("\xAD" + `\"}`)}, true},
+		"half an escape":          {[]string{piece(`{\"s\":\"\ud83d\"}`)}, true},
+		"half an escape, last":    {[]string{piece(`{\"s\":\"\ud83d`)}, true},
+		"an escape of U+FFFD":     {[]string{piece(`{\"s\":\"\ufffd\"}`)}, false},
+		"U+FFFD":                  {[]string{piece(`{\"s\":\"` + "\uFFFD" + `\"}`)}, false},
+		"an escape for the tool":  {[]string{piece(`{\"s\":\"\\ud83d\"}`)}, false}, // the kernel refuses it
+	} {
+		list := slices.Concat([]string{begun, start(0, `{"type":"tool_use","id":"t1","name":"f","input":{}}`)}, tt.pieces,
+			[]string{end(0), start(1, "{\"type\":\"text\",\"text\":\"\xFF\"}"), end(1), stop("tool_use"), whole})
+		r, _, err := stream(t, list...)
+		if err != nil || (r.Fault != "") != tt.fault || textOf(r) != "\uFFFD" {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	for in, fault := range map[string]bool{"\xFF": true, "\xE4\xB8": true, `\ud83d`: false, "中": false} {
+		r, _, err := plain(t, reply("{\"type\":\"text\",\"text\":\"中\"},{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"f\",\"input\":{\"s\":\""+in+"\"}}", "tool_use"))
+		if err != nil || (r.Fault != "") != fault {
+			t.Errorf("%q: %+v, %v", in, r, err)
+		}
+		if !fault && callsOf(r) != `t1=f({"s":"`+in+`"})` {
+			t.Errorf("%q: %s", in, callsOf(r))
+		}
 	}
 }
 

@@ -54,6 +54,7 @@ func Run(t *testing.T, f Factory) {
 		{"Tools", testTools},
 		{"Framing", testFraming},
 		{"Dialects", testDialects},
+		{"Spliced", testSpliced},
 		{"Statuses", testStatuses},
 		{"RetryAfter", testRetryAfter},
 		{"Network", testNetwork},

@@ -13,11 +13,13 @@ import (
 // assembly is a reply on its way, and serves for one after another. The zero
 // value with a maker is an empty one.
 type assembly struct {
-	maker string
-	watch func(model.Delta)
-	in    reader
+	maker    string
+	tolerant bool
+	watch    func(model.Delta)
+	in       reader
 
-	chosen    bool // a choice was seen
+	id        []byte // of the reply, as it stands in the JSON; empty: none yet
+	chosen    bool   // a choice was seen
 	text      transport.Joined
 	refusal   transport.Joined
 	reasoning transport.Joined
@@ -34,9 +36,11 @@ type assembly struct {
 // are as short as usual.
 func (a *assembly) forget() {
 	*a = assembly{
-		maker: a.maker,
-		in:    reader{fragments: emptied(a.in.fragments)},
-		calls: calls{open: emptied(a.calls.open)},
+		maker:    a.maker,
+		tolerant: a.tolerant,
+		in:       reader{fragments: emptied(a.in.fragments)},
+		id:       a.id[:0],
+		calls:    calls{open: emptied(a.calls.open)},
 	}
 }
 
@@ -55,13 +59,45 @@ func (a *assembly) blame(fault string) {
 	}
 }
 
+// maxCompared is how much of a reply's id is compared.
+const maxCompared = 128
+
+// named takes note of the id of an answer: chunks of two replies must not become
+// one. Some servers leave it out or empty in some chunks, and many compatible
+// ones give each chunk its own.
+func (a *assembly) named(id transport.Value) {
+	id = id[:min(len(id), maxCompared)]
+	switch {
+	case a.tolerant || !says(id):
+	case len(a.id) == 0:
+		a.id = append(a.id, id...)
+	case !bytes.Equal(a.id, id):
+		a.blame("the chunks of the reply have two ids")
+	}
+}
+
+// ongoing finds fault with what goes on behind the finish reason. Some compatible
+// servers give the reason with each chunk.
+func (a *assembly) ongoing(c *choice) {
+	if a.stop == "" || a.tolerant && c.finishReason != "" {
+		return
+	}
+	if c.message.says() || c.delta.says() {
+		a.blame("the reply goes on after its finish reason")
+	}
+}
+
 // delta adds a whole message or a piece of one.
 func (a *assembly) delta(d *delta, whole bool) {
 	a.content(d.content)
 	a.refused(d.refusal)
 	a.reasoning.Add(d.reasoning)
 	for i := range d.toolCalls {
-		a.blame(a.calls.add(&d.toolCalls[i], whole))
+		f := &d.toolCalls[i]
+		if f.index.at < 0 && !a.tolerant { // some compatible servers count from -1, or give each call that
+			a.blame("a call has a negative index")
+		}
+		a.blame(a.calls.add(f, whole))
 	}
 	if d.legacy != nil {
 		a.blame(a.calls.addLegacy(d.legacy))

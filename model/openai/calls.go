@@ -156,6 +156,11 @@ func (c *calls) finish() ([]*openCall, string) {
 		}
 		c.open = append(c.open, c.legacy)
 	}
+	for _, o := range c.open {
+		if o.args.Lossy() && fault == "" {
+			fault = inexact
+		}
+	}
 	if !slices.ContainsFunc(c.open, func(o *openCall) bool { return !o.index.known }) {
 		slices.SortStableFunc(c.open, func(a, b *openCall) int { return cmp.Compare(a.index.at, b.index.at) })
 	}

@@ -74,6 +74,7 @@ func (a *assembly) take(v *answer) error {
 		return v.problem.failure(0)
 	}
 	a.blame(v.fault)
+	a.named(v.id)
 	if u, ok := v.usage.neutral(); ok {
 		a.usage, a.reported = u, true // cumulative where it comes more than once
 	}
@@ -87,6 +88,7 @@ func (a *assembly) take(v *answer) error {
 			continue
 		}
 		a.chosen = true
+		a.ongoing(c)
 		a.delta(&c.message, true)
 		a.delta(&c.delta, false)
 		a.finished(c.finishReason)

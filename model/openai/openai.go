@@ -10,6 +10,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/model/internal/transport"
 )
@@ -38,7 +39,7 @@ func New(cfg Config) (*Model, error) {
 	cfg = cfg.withDefaults()
 	s := cfg.settings()
 	m := &Model{endpoint: wire().Connect(&s), limitField: cfg.LimitField, replayReasoning: cfg.ReplayReasoning, counter: new(counter)}
-	m.assemblies = &sync.Pool{New: func() any { return &assembly{maker: m.endpoint.Maker} }}
+	m.assemblies = &sync.Pool{New: func() any { return m.assembly() }}
 	return m, nil
 }
 
@@ -57,6 +58,10 @@ func (m *Model) String() string { return "openai.Model{" + m.endpoint.Info.Name 
 
 // GoString hides the key from %#v.
 func (m *Model) GoString() string { return m.String() }
+
+func (m *Model) assembly() *assembly {
+	return &assembly{maker: m.endpoint.Maker, tolerant: m.endpoint.Info.Profile == kernel.Tolerant}
+}
 
 // Call sends one request, once.
 func (m *Model) Call(ctx context.Context, req *model.Request, watch func(model.Delta)) (*model.Reply, error) {

@@ -8,10 +8,11 @@ import (
 
 // answer is a plain answer, or one chunk of a streamed one.
 type answer struct {
+	id      transport.Value
 	choices []choice // nil: the key is absent
 	usage   usage
 	problem *problem
-	fault   string // a field of the wrong type, which counts as absent
+	fault   string // what contradicts the wire; a field of the wrong type counts as absent
 }
 
 type choice struct {
@@ -28,6 +29,19 @@ type delta struct {
 	toolCalls []fragment
 	legacy    *function
 }
+
+// says tells whether d has anything to add to a reply.
+func (d *delta) says() bool {
+	for i := range d.toolCalls {
+		if !d.toolCalls[i].empty() {
+			return true
+		}
+	}
+	return says(d.content) || says(d.refusal) || says(d.reasoning) || d.legacy != nil && !d.legacy.empty()
+}
+
+// says tells a value that is neither null nor an empty string or list.
+func says(v transport.Value) bool { return !v.Null() && len(v) > len(`""`) }
 
 // fragment is a call, or a piece of one. An absent index is not 0.
 type fragment struct {
@@ -76,6 +90,8 @@ func (r *reader) read(data []byte) (*answer, bool) {
 	r.object("answer")
 	for name := range r.in.Members {
 		switch string(name) {
+		case "id":
+			r.answer.id = r.in.Value()
 		case "choices":
 			r.once(&chosen, "choices")
 			r.choices()
@@ -96,18 +112,21 @@ func (r *reader) read(data []byte) (*answer, bool) {
 	return &r.answer, true
 }
 
-// wrong notes a field of the wrong type. The first one stays.
-func (r *reader) wrong(field string) {
+// blame notes a contradiction. The first one stays.
+func (r *reader) blame(fault string) {
 	if r.answer.fault == "" {
-		r.answer.fault = "a field of the reply has the wrong type: " + field
+		r.answer.fault = fault
 	}
 }
+
+// wrong notes a field of the wrong type.
+func (r *reader) wrong(field string) { r.blame("a field of the reply has the wrong type: " + field) }
 
 // once notes a member that is there twice: which of the two the provider meant
 // is not for this side to decide. null says nothing.
 func (r *reader) once(seen *bool, field string) {
-	if *seen && r.answer.fault == "" {
-		r.answer.fault = "a field of the reply is there twice: " + field
+	if *seen {
+		r.blame("a field of the reply is there twice: " + field)
 	}
 	*seen = !r.in.Null()
 }
@@ -231,6 +250,8 @@ func (r *reader) delta(field string) (d delta) {
 	r.object(field)
 	for name := range r.in.Members {
 		switch string(name) {
+		case "role":
+			r.role()
 		case "content":
 			d.content = r.in.Value()
 		case "refusal":
@@ -242,12 +263,30 @@ func (r *reader) delta(field string) (d delta) {
 			d.toolCalls = r.calls()
 		case "function_call":
 			if !r.in.Null() {
+				at := r.in.At()
 				f := r.function("function_call")
 				d.legacy = &f
+				r.exact(at)
 			}
 		}
 	}
 	return d
+}
+
+// role notes a role that is not the assistant's. Some servers leave it out,
+// empty or null, in some chunks or in all.
+func (r *reader) role() {
+	v := r.in.Value()
+	if string(v) == `"assistant"` {
+		return
+	}
+	role, ok := v.Text()
+	if !ok {
+		r.wrong("role")
+	}
+	if role != "" && role != "assistant" {
+		r.blame("the reply is not the assistant's")
+	}
 }
 
 // calls keeps one more than is allowed, so that it shows.
@@ -256,11 +295,23 @@ func (r *reader) calls() []fragment {
 	first := len(r.fragments)
 	for range r.in.Elements {
 		if len(r.fragments)-first <= maxCalls {
+			at := r.in.At()
 			r.fragments = append(r.fragments, r.fragment())
+			r.exact(at)
 		}
 	}
 	return r.fragments[first:]
 }
+
+// exact notes that the part of a call that was read since at is not what arrived.
+func (r *reader) exact(at int) {
+	if r.in.Lost(at) {
+		r.blame(inexact)
+	}
+}
+
+// inexact: nothing runs with arguments that are not what the model wrote.
+const inexact = "a tool call is not valid UTF-8"
 
 func (r *reader) fragment() (f fragment) {
 	r.object("tool_calls")

@@ -12,6 +12,7 @@ type Joined struct {
 	first string // the text, while it is one that is no JSON
 	text  strings.Builder
 	high  []byte // the escape of half a character, whose other half may come
+	lossy bool   // half a character was replaced
 }
 
 // Add adds a piece, which is a JSON string with its quotes that Decode or Parse
@@ -30,7 +31,7 @@ func (j *Joined) Add(piece []byte) string {
 	}
 	j.settle()
 	before := j.text.Len()
-	unquote(&j.text, piece)
+	j.lossy = !unquote(&j.text, piece) || j.lossy
 	return j.text.String()[before:]
 }
 
@@ -51,6 +52,9 @@ func (j *Joined) settle() {
 
 // Len is the length of the text so far, in bytes.
 func (j *Joined) Len() int { return len(j.first) + j.text.Len() + len(j.rest()) }
+
+// Lossy tells whether String has a U+FFFD where half a character arrived.
+func (j *Joined) Lossy() bool { return j.lossy || j.high != nil }
 
 // String returns the text so far. Half a character is one U+FFFD.
 func (j *Joined) String() string { return j.first + j.text.String() + j.rest() }

@@ -12,10 +12,14 @@ type Scan struct {
 	in    checker
 	depth int // of the lists that are open
 	bad   bool
+	lossy bool // bytes were replaced
 }
 
 // NewScan returns the scan of data, with bytes that are no UTF-8 replaced.
-func NewScan(data []byte) Scan { return Scan{in: checker{text: ValidUTF8(data)}} }
+func NewScan(data []byte) Scan {
+	text, lossy := validUTF8(data)
+	return Scan{in: checker{text: text}, lossy: lossy}
+}
 
 // Whole tells, once its value was read, whether the text is that value and
 // nothing else.
@@ -31,6 +35,15 @@ func (s *Scan) Kind() byte {
 
 // Null tells whether the value that is next is null.
 func (s *Scan) Null() bool { return s.Kind() == 'n' }
+
+// At tells how much of the text was read.
+func (s *Scan) At() int { return s.in.at }
+
+// Lost tells whether what was read since from holds bytes that were replaced. It
+// may take a U+FFFD that arrived for one.
+func (s *Scan) Lost(from int) bool {
+	return s.lossy && Lost(s.in.text[from:s.in.at])
+}
 
 // Value returns the value that is next.
 func (s *Scan) Value() Value {

@@ -18,8 +18,14 @@ const replacement = "\uFFFD"
 // ill-formed sequence (Unicode, 3.9): a character cut in two gives one, two
 // stray bytes give two. It returns b itself when there is nothing to replace.
 func ValidUTF8(b []byte) []byte {
+	text, _ := validUTF8(b)
+	return text
+}
+
+// validUTF8 tells too whether there was something to replace.
+func validUTF8(b []byte) (text []byte, lossy bool) {
 	if utf8.Valid(b) {
-		return b
+		return b, false
 	}
 	out := make([]byte, 0, len(b)+len(replacement))
 	for len(b) > 0 {
@@ -32,7 +38,7 @@ func ValidUTF8(b []byte) []byte {
 		out = append(out, b[:n]...)
 		b = b[n:]
 	}
-	return out
+	return out, true
 }
 
 // subpart returns the length of the maximal subpart at the start of s, which
@@ -160,19 +166,25 @@ func IsObject(b []byte) bool {
 	return len(b) > 0 && b[0] == '{'
 }
 
-// Decode parses the JSON value that is data into v. A value of the wrong type
-// is left out and named by fault, since the rest can still be told; what is no
-// JSON at all is the error. A repeated key is accepted as encoding/json does;
+// Decode parses the JSON value that is data, with bytes that are no UTF-8
+// replaced, into v. A value of the wrong type is left out and named by fault,
+// since the rest can still be told; what is no JSON at all is the error. lossy
+// tells whether bytes were replaced. A repeated key is accepted as encoding/json does;
 // where what came first must not get lost, the type of the field sees to it.
-func Decode(data []byte, v any) (fault string, err error) {
-	if err = json.Unmarshal(ValidUTF8(data), v); err == nil {
-		return "", nil
+func Decode(data []byte, v any) (fault string, lossy bool, err error) {
+	data, lossy = validUTF8(data)
+	if err = json.Unmarshal(data, v); err == nil {
+		return "", lossy, nil
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return "a field of the reply has the wrong type: " + wrong.Field, nil
+		return "a field of the reply has the wrong type: " + wrong.Field, lossy, nil
 	}
-	return "", err
+	return "", lossy, err
 }
+
+// Lost tells whether a value of a text in which bytes were replaced is one of
+// those that changed. It may take a U+FFFD that arrived for one.
+func Lost(value []byte) bool { return bytes.Contains(value, []byte(replacement)) }
 
 // Unquote returns the text of a JSON string that Decode or a Scan accepted, and
 // "" for any other value.
@@ -182,10 +194,12 @@ func Unquote(raw []byte) string {
 	return out.String()
 }
 
-// unquote appends the text of a JSON string.
-func unquote(out *strings.Builder, raw []byte) {
+// unquote appends the text of a JSON string, and tells whether it is whole: half
+// a character is replaced.
+func unquote(out *strings.Builder, raw []byte) (whole bool) {
+	whole = true
 	if len(raw) < 2 || raw[0] != '"' {
-		return
+		return whole
 	}
 	rest := raw[1 : len(raw)-1]
 	if out.Len() == 0 {
@@ -195,10 +209,14 @@ func unquote(out *strings.Builder, raw []byte) {
 		i := bytes.IndexByte(rest, '\\')
 		if i < 0 {
 			out.Write(rest)
-			return
+			return whole
 		}
 		out.Write(rest[:i])
 		r, n := unescape(rest[i:])
+		if r == utf8.RuneError {
+			u, _ := escape(rest[i:])
+			whole = whole && u == r
+		}
 		out.WriteRune(r)
 		rest = rest[i+n:]
 	}
