@@ -98,6 +98,11 @@ func (a *app) listApprovals(ctx context.Context, flags journalFlags, q journal.A
 	if err != nil {
 		return err
 	}
+	if len(found) == 0 {
+		if err := notRun(q.Run); err != nil {
+			return err
+		}
+	}
 	found = slices.DeleteFunc(found, func(p journal.Approval) bool { return !flags.who.seesApproval(&p) })
 	if flags.json {
 		list := make([]approval, 0, len(found))

@@ -72,6 +72,11 @@ func (a *app) listEffects(ctx context.Context, flags journalFlags, q journal.Eff
 	if err != nil {
 		return err
 	}
+	if len(found) == 0 {
+		if err := notRun(q.Run); err != nil {
+			return err
+		}
+	}
 	found = slices.DeleteFunc(found, func(e journal.Effect) bool { return !flags.who.sees(e.Owner()) })
 	if flags.json {
 		list := make([]effect, 0, len(found))

@@ -15,6 +15,9 @@ func checkGiven(cmd *cobra.Command, _ []string) error {
 	if f := emptyFlag(cmd); f != nil {
 		return usage("--"+f.Name+" is empty", "give it its "+valueOf(f)+", or leave it out; a variable of a script may be unset")
 	}
+	if err := checkSession(changed(cmd, "session")); err != nil {
+		return err
+	}
 	for _, flag := range []string{"tenant", "user", "by"} {
 		if name := changed(cmd, flag); name != "" && !kernel.IsName(name) {
 			return &kernel.Error{

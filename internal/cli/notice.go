@@ -52,6 +52,9 @@ func (a *app) notice(ctx context.Context, flags journalFlags, to, text, id strin
 	if err != nil {
 		return err
 	}
+	if err := checkSession(to); err != nil { // a run's id keeps to the same
+		return err
+	}
 	limits := a.noticeLimits(flags)
 	if err := checkNotice(text, limits); err != nil {
 		return err
@@ -175,7 +178,7 @@ func noticeFor(ctx context.Context, j journal.Reader, who identity, to string) (
 		}
 		return last.SessionOf(), run, false, nil
 	case kernel.CodeOf(err) == kernel.CodeNotFound && to != "":
-		return journal.SessionID{Owner: journal.Owner{Tenant: who.tenant, User: who.user}, Session: to}, "", true, nil
+		return journal.SessionID{Owner: journal.Owner{Tenant: who.tenant, User: who.user}, Session: to}, "", true, notSession(to)
 	}
 	return s, "", false, err
 }

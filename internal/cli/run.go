@@ -116,6 +116,7 @@ func (d *display) anew(ctx context.Context, j journal.Reader, flags runFlags) er
 	owner := journal.Owner{Tenant: flags.who.tenant, User: flags.who.user}
 	earlier, err := j.Heads(ctx, journal.Query{Owner: &owner, Session: flags.session, Limit: 1})
 	if err == nil && len(earlier) == 0 {
+		err = notSession(flags.session)
 		d.aside = fmt.Sprintf("session %s begins with this run: no earlier one of it is of this tenant and user", safeLine(flags.session))
 	}
 	return err

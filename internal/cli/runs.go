@@ -49,3 +49,12 @@ func (a *app) runsShowCommand() *cobra.Command {
 	flags.add(cmd, besideConfig, onlyUser, onlyTenant, oneObject)
 	return cmd
 }
+
+// notRun is the error for the id of something else where a run is meant; nil where
+// it may be that of one.
+func notRun(id string) error {
+	if mistaken(id, ofRun) != "" {
+		return listedBy(journal.NotFound(id), id, ofRun)
+	}
+	return nil
+}

@@ -55,6 +55,9 @@ func (a *app) listRuns(ctx context.Context, flags journalFlags, q journal.Query)
 	}
 	defer reader.Close()
 	heads, err := reader.Heads(ctx, q)
+	if err == nil && len(heads) == 0 {
+		err = notSession(q.Session)
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -147,13 +148,38 @@ func findSession(ctx context.Context, j journal.Reader, who identity, id string)
 	}
 	switch all := sessionsOf(heads); {
 	case id == "" || len(all) == 0:
-		return nil, listedBy(&kernel.Error{Code: kernel.CodeNotFound, Message: fmt.Sprintf("there is no session %.200q", id)}, id, ofSession)
+		return nil, noSession(id)
 	case len(all) > 1:
 		return nil, &kernel.Error{Code: kernel.CodeConflict, Message: fmt.Sprintf("several owners have a session %.200q", id), Hint: "say whose with --tenant and --user"}
 	default:
 		slices.Reverse(all[0])
 		return all[0], nil
 	}
+}
+
+// checkSession refuses what no session is called, as engine.Start does; empty is
+// a new one.
+func checkSession(id string) error {
+	err := (&engine.Start{Session: id, Question: "?"}).Check()
+	if bad, ok := errors.AsType[*kernel.Error](err); ok {
+		said := *bad
+		said.Hint = "holdfast sessions ls lists what is there; a new one may have any such name"
+		return &said
+	}
+	return err
+}
+
+// notSession is the error for the id of something else where a session is meant that
+// is not there; nil where it may be that of one.
+func notSession(id string) error {
+	if mistaken(id, ofSession) != "" {
+		return noSession(id)
+	}
+	return nil
+}
+
+func noSession(id string) error {
+	return listedBy(&kernel.Error{Code: kernel.CodeNotFound, Message: fmt.Sprintf("there is no session %.200q", id)}, id, ofSession)
 }
 
 // session is what `sessions show --json` prints.
