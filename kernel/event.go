@@ -197,6 +197,7 @@ type FailureKind string
 // The kinds of failure.
 const (
 	FailConnection FailureKind = "connection"       // no connection; nothing was sent
+	FailTLS        FailureKind = "tls"              // no TLS connection that can be trusted; nothing was sent
 	FailTimeout    FailureKind = "timeout"          // no whole answer within the request's time
 	FailCut        FailureKind = "cut"              // the answer ended early
 	FailStatus     FailureKind = "status"           // an error status, or an error event of that status

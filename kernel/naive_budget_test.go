@@ -142,7 +142,7 @@ func (n *naiveLedger) failed(cmd Seq, f Failure) {
 	r := n.row(cmd)
 	r.over = true
 	switch f.Kind {
-	case FailConnection, FailStatus, FailQuota, FailContext, FailRequest:
+	case FailConnection, FailTLS, FailStatus, FailQuota, FailContext, FailRequest:
 		r.free = f.Usage == nil
 	}
 }

@@ -171,7 +171,7 @@ func (m *machine) awaitsReport(cmd Seq) bool {
 // charges reports whether the provider may have used tokens.
 func (f *Failure) charges() bool {
 	switch f.Kind {
-	case FailConnection, FailStatus, FailQuota, FailContext, FailRequest:
+	case FailConnection, FailTLS, FailStatus, FailQuota, FailContext, FailRequest:
 		return f.Usage != nil
 	}
 	return true
@@ -247,7 +247,7 @@ func (m *machine) tooLong(f *Failure) {
 
 func (m *machine) blameFailure(f *Failure) {
 	switch f.Kind {
-	case FailConnection, FailTimeout, FailCut, FailAborted:
+	case FailConnection, FailTLS, FailTimeout, FailCut, FailAborted:
 		m.blame(LinkHarness, LinkNetwork)
 	case FailRequest, FailInternal, FailLost:
 		m.blame("", LinkHarness)

@@ -72,7 +72,7 @@ func (w *walker) modelReport(c CallModel) Event {
 func (w *walker) failure() Failure {
 	choose := w.choose
 	f := Failure{
-		Kind: oneOf(choose, FailStatus, FailConnection, FailTimeout, FailCut, FailStatus, FailStatus, FailTimeout, FailCut, FailQuota, FailContext, FailContext, FailFilter,
+		Kind: oneOf(choose, FailStatus, FailConnection, FailTLS, FailTimeout, FailCut, FailStatus, FailStatus, FailTimeout, FailCut, FailQuota, FailContext, FailContext, FailFilter,
 			FailInvalid, FailTooLarge, FailAborted, FailRequest, FailInternal, FailureKind(w.text())),
 		Status: oneOf(choose, 529, 429, 500, 502, 503, 504, 400, 401, 0, -1),
 		Jitter: oneOf(choose, 0, 10_000, 1, 9_999, -1, 1<<40),

@@ -33,6 +33,8 @@ func hintInChinese(o *kernel.Outcome, c clues) string {
 		return "服务方没有这个模型或地址，请检查模型名和地址"
 	case o.Stop == kernel.StopModelError && o.Detail == string(kernel.FailRequest):
 		return "请求没有发出"
+	case o.Stop == kernel.StopModelError && o.Detail == string(kernel.FailTLS):
+		return "与服务方的连接不可信，请检查证书、地址和时钟"
 	case o.Stop == kernel.StopModelError && (o.Detail == "request_budget" || o.Detail == "wait_budget"):
 		return gaveUpInChinese(c.failed)
 	case o.Stop == kernel.StopModelError:

@@ -107,6 +107,8 @@ func hintModelError(detail string, c clues) string {
 		return "the endpoint does not speak this wire: check model.provider and the base URL, or try model.stream: false"
 	case kernel.FailTooLarge:
 		return "the answer was over 1,000,000 bytes: ask for less, or lower model.max_tokens"
+	case kernel.FailTLS:
+		return hintUntrusted(c)
 	case kernel.FailRequest:
 		return hintUnsent(c)
 	case kernel.FailInternal:
@@ -178,14 +180,23 @@ func hintFailedStatus(status int) string {
 	return fmt.Sprintf("the endpoint failed (HTTP %d)", status)
 }
 
+// hintUntrusted is for a key that stayed here.
+func hintUntrusted(c clues) string {
+	return "there is no connection that can be trusted" + why(c) + "; check the base URL and the clock, and name a certificate authority of your own in SSL_CERT_FILE"
+}
+
 // hintUnsent is for a request that this side could not make.
 func hintUnsent(c clues) string {
-	why := ""
-	if c.failed.Detail != "" {
-		why = ": " + safeLine(c.failed.Detail)
-	}
 	if c.provider == config.Script {
-		return "the script has no answer to this request" + why
+		return "the script has no answer to this request" + why(c)
 	}
-	return "the request cannot be sent as it is" + why
+	return "the request cannot be sent as it is" + why(c)
+}
+
+// why is what the failed request says of itself.
+func why(c clues) string {
+	if c.failed.Detail == "" {
+		return ""
+	}
+	return ": " + safeLine(c.failed.Detail)
 }

@@ -49,6 +49,8 @@ func TestHintAfterAModelError(t *testing.T) {
 		{"request_error:422", clues{}, []string{"refuses the request"}, "key"},
 		{"quota", clues{}, []string{"out of quota", "plan"}, "raise"},
 		{"invalid_response", clues{}, []string{"model.provider", "base URL"}, "key"},
+		{"tls", clues{failed: kernel.Failure{Kind: kernel.FailTLS, Detail: "the endpoint's certificate is for another\nhost"}},
+			[]string{`trusted: the endpoint's certificate is for another\nhost; check the base URL`, "clock", "SSL_CERT_FILE"}, "network"},
 		{"response_too_large", clues{}, []string{"1,000,000 bytes", "model.max_tokens"}, "key"},
 		{"internal", clues{}, []string{"report it"}, "key"},
 		{"request", clues{provider: config.Script, failed: kernel.Failure{Kind: kernel.FailRequest, Detail: "the script is at its end: it has 2 steps"}},

@@ -180,14 +180,14 @@ func (f *Fail) validate() *kernel.Error {
 		if f.Status < 400 || f.Status > 599 {
 			return invalid("a failure of kind status needs a status from 400 to 599", "write fail: {kind: status, status: 529}")
 		}
-	case kernel.FailConnection, kernel.FailTimeout, kernel.FailCut, kernel.FailQuota, kernel.FailContext,
+	case kernel.FailConnection, kernel.FailTLS, kernel.FailTimeout, kernel.FailCut, kernel.FailQuota, kernel.FailContext,
 		kernel.FailFilter, kernel.FailInvalid, kernel.FailTooLarge, kernel.FailAborted, kernel.FailRequest, kernel.FailInternal:
 		if f.Status != 0 && (f.Status < 100 || f.Status > 599) {
 			return invalid("a failure's status must be an HTTP status", "from 100 to 599")
 		}
 	default:
 		return invalid(fmt.Sprintf("unknown kind of failure %.40q", f.Kind),
-			"one of status, connection, timeout, cut, quota, context_too_long, content_filter, invalid_response, response_too_large, aborted, request, internal")
+			"one of status, connection, tls, timeout, cut, quota, context_too_long, content_filter, invalid_response, response_too_large, aborted, request, internal")
 	}
 	if f.RetryAfter != nil && *f.RetryAfter < 0 {
 		return invalid("retry_after is negative", "write a duration such as 1.5s")

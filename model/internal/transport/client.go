@@ -82,7 +82,7 @@ func NewHTTP(given *http.Client) *http.Client {
 }
 
 // Post sends pieces, joined, as one request and returns the exchange when its
-// answer has a 2xx status. Any other end is an error of type *model.Error.
+// answer has the status 200 or 201. Any other end is an error of type *model.Error.
 // The timeout bounds the exchange to the last byte of its answer; 0 is none.
 // The pieces are read, never changed, possibly until after Post returns.
 func (c *Client) Post(ctx context.Context, pieces Pieces, timeout time.Duration) (*Exchange, error) {
@@ -187,6 +187,12 @@ func needsBody(status int) bool {
 
 // accept looks at the header of a 2xx answer before a byte of it is read.
 func (x *Exchange) accept(resp *http.Response) error {
+	// Some gateways say 201; 206 is a piece of an answer, 202 the promise of one.
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
+		e := Invalid("the answer's status says that it is not whole")
+		e.Status = resp.StatusCode
+		return e
+	}
 	if resp.ContentLength > x.cap {
 		return tooLarge()
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -258,35 +257,6 @@ func TestTheCallersDeadlineIsAnAbort(t *testing.T) {
 	fails(t, err, kernel.FailAborted)
 }
 
-func TestNothingSent(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := "http://" + l.Addr().String()
-	l.Close()
-	secure := httptest.NewTLSServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
-	defer secure.Close()
-	plain := httptest.NewServer(http.NotFoundHandler())
-	defer plain.Close()
-	tests := []struct{ name, url, message string }{
-		{"refused", closed, "the endpoint refused the connection"},
-		{"certificate", secure.URL, "the endpoint's certificate was not accepted"},
-		{"no TLS", "https" + strings.TrimPrefix(plain.URL, "http"), "no TLS connection to the endpoint"},
-		{"name", "http://no..name", "the endpoint's name was not resolved"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			_, err := post(t.Context(), client(t, tt.url), time.Minute)
-			fails(t, err, kernel.FailConnection)
-			if err.Message != tt.message {
-				t.Errorf("message %q, want %q", err.Message, tt.message)
-			}
-		})
-	}
-}
-
 // A request that may have arrived is never reported as not sent, and never
 // sent twice.
 func TestBrokenAfterSending(t *testing.T) {
@@ -470,6 +440,28 @@ func TestNotTheWire(t *testing.T) {
 			_, err := post(t.Context(), c, 0)
 			fails(t, err, kernel.FailInvalid)
 		})
+	}
+}
+
+// A piece of an answer is none, and neither is the promise of one.
+func TestAnotherStatus(t *testing.T) {
+	for _, status := range []int{http.StatusAccepted, http.StatusNoContent, http.StatusPartialContent, 299} {
+		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+		})
+		_, err := post(t.Context(), c, 0)
+		fails(t, err, kernel.FailInvalid)
+		if err.Status != status {
+			t.Errorf("status %d, want %d", err.Status, status)
+		}
+	}
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, "whole")
+	})
+	if data, err := post(t.Context(), c, 0); err != nil || string(data) != "whole" {
+		t.Errorf("201: %q, %v", data, err)
 	}
 }
 

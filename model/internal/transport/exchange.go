@@ -158,6 +158,8 @@ func (x *Exchange) Failure(err error) *model.Error {
 		return tooLarge()
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return &model.Error{Kind: kernel.FailTimeout, Message: "no whole answer within the client's time"}
+	case alerted(err): // a certificate is asked for when the request may be on its way
+		return &model.Error{Kind: kernel.FailCut, Message: refusedTLS}
 	}
 	return Cut()
 }

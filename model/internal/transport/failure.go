@@ -2,6 +2,7 @@ package transport
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -83,22 +84,53 @@ func (x *Exchange) notSent(err error) *model.Error {
 	e := &model.Error{Kind: kernel.FailConnection, Message: "no connection to the endpoint"}
 	var (
 		dns     *net.DNSError
-		cert    *tls.CertificateVerificationError
-		record  tls.RecordHeaderError
-		alert   tls.AlertError
 		timeout net.Error
 	)
-	switch {
+	switch message := untrusted(err); {
+	case message != "":
+		e.Kind, e.Message = kernel.FailTLS, message
 	case errors.As(err, &dns):
 		e.Message = "the endpoint's name was not resolved"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Message = "the endpoint refused the connection"
-	case errors.As(err, &cert):
-		e.Message = "the endpoint's certificate was not accepted"
-	case errors.As(err, &record), errors.As(err, &alert):
-		e.Message = "no TLS connection to the endpoint"
+	case alerted(err):
+		e.Message = refusedTLS
 	case errors.As(err, &timeout) && timeout.Timeout():
 		e.Message = "no connection to the endpoint in time"
 	}
 	return e
+}
+
+// untrusted says why a TLS connection will not come about later either, and ""
+// of any other error. Nothing of the certificate is told.
+func untrusted(err error) string {
+	var (
+		authority x509.UnknownAuthorityError
+		host      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		cert      *tls.CertificateVerificationError
+		record    tls.RecordHeaderError
+	)
+	switch {
+	case errors.As(err, &authority):
+		return "the endpoint's certificate is of an authority that this machine does not trust"
+	case errors.As(err, &host):
+		return "the endpoint's certificate is for another host"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "the endpoint's certificate has expired, or is not valid yet"
+	case errors.As(err, &cert):
+		return "the endpoint's certificate was not accepted"
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		return "the endpoint does not speak TLS"
+	}
+	return ""
+}
+
+// refusedTLS: Go does not tell what an alert says.
+const refusedTLS = "the endpoint refused the TLS connection: it may want another version, or a certificate of this side"
+
+// alerted tells an error that one side of a TLS connection told the other.
+func alerted(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error")
 }
