@@ -40,6 +40,9 @@ func buildWithoutSkills(c *config.Config, journal string, ask elicitor) (agent *
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := checkStartable(c); err != nil {
+		return nil, nil, err
+	}
 	protected, err := hostFiles(c, journal)
 	if err != nil {
 		return nil, nil, err

@@ -101,6 +101,7 @@ func TestReadEveryKey(t *testing.T) {
 		Unknown:        kernel.UnknownWait,
 	}
 	want.PolicyDir = filepath.Join(dir, "policy")
+	want.Places = map[string]string{"programs.main": got.File + ":8", "programs.lint": got.File + ":9"}
 	for line := 11; line <= 15; line++ {
 		want.PolicyPlaces = append(want.PolicyPlaces, fmt.Sprintf("%s:%d", got.File, line))
 	}

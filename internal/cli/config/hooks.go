@@ -24,15 +24,16 @@ type Hook struct {
 const maxHooks = policy.MaxHooks
 
 func (c *Config) decodeHooks(v value, known []string) error {
-	list := func(v value) ([]Hook, error) { return decodeHookList(v, known) }
+	list := func(v value) ([]Hook, error) { return c.decodeHookList(v, known) }
 	return v.mapping(fields{
 		"before": into(&c.Hooks.Before, list),
 		"after":  into(&c.Hooks.After, list),
 	})
 }
 
-func decodeHookList(v value, known []string) (list []Hook, err error) {
+func (c *Config) decodeHookList(v value, known []string) (list []Hook, err error) {
 	err = v.list(func(item value) error {
+		c.noted(item)
 		h, err := decodeHook(item)
 		list = append(list, h)
 		if err != nil {

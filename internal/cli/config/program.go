@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -27,12 +28,21 @@ func (c *Config) decodePrograms(v value) error {
 			if !programName.MatchString(name) {
 				return v.fail("use 1–64 letters, digits, _ or -", "a program cannot be named like this")
 			}
+			c.noted(v)
 			p, err := c.decodeProgram(v)
 			c.Programs[name] = p
 			return err
 		}
 	}
 	return v.mapping(entries)
+}
+
+// noted keeps where a value stands.
+func (c *Config) noted(v value) {
+	if c.Places == nil {
+		c.Places = map[string]string{}
+	}
+	c.Places[v.path] = fmt.Sprintf("%s:%d", v.doc.file, v.node.Line)
 }
 
 // decodeProgram reads an argv, or a mapping that holds one.

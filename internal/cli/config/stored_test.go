@@ -62,7 +62,7 @@ func full(t *testing.T) *config.Config {
 	c.Model.Provider, c.Model.BaseURL = config.OpenAI, "https://example.test/v1"
 	c.Memory.Project, c.Memory.User, c.Memory.State = "/srv/notes", "/srv/memory", "/srv/state"
 	c.Skills[0] = "/srv/skills"
-	c.PolicyPlaces, c.PolicyDir = nil, "/etc/agent/rules" // the places are not kept
+	c.PolicyPlaces, c.Places, c.PolicyDir = nil, nil, "/etc/agent/rules" // the places are not kept
 	c.Policy[0].When, c.Policy[0].Risk = `user == "x"`, kernel.RiskLow
 	c.Policy[0].Answer, c.Policy[0].OnExpiry, c.Policy[0].Approvers.Quorum = kernel.Ask, kernel.ExpiryEscalate, 1
 	return c
