@@ -129,8 +129,8 @@ func untrusted(err error) string {
 // refusedTLS: Go does not tell what an alert says.
 const refusedTLS = "the endpoint refused the TLS connection: it may want another version, or a certificate of this side"
 
-// alerted tells an error that one side of a TLS connection told the other.
+// alerted tells an error that the other side of a TLS connection told this one.
 func alerted(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error")
+	return errors.As(err, &op) && op.Op == "remote error"
 }

@@ -95,10 +95,35 @@ func TestNotAccepted(t *testing.T) {
 	}
 }
 
+// staying is a listener whose connections end with the test: what a server says
+// before it closes one always arrives.
+type staying struct {
+	net.Listener
+	t *testing.T
+}
+
+func (l staying) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.t.Cleanup(func() { c.Close() })
+	return open{c}, nil
+}
+
+type open struct{ net.Conn }
+
+func (open) Close() error { return nil }
+
 // Whether the request is on its way when a server asks for a certificate is not
 // for this side to decide.
 func TestACertificateOfTheClient(t *testing.T) {
-	secure := secured(t, &tls.Config{ClientAuth: tls.RequireAnyClientCert})
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.Listener = staying{secure.Listener, t}
+	secure.StartTLS()
+	defer secure.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(secure.Certificate())
 	c := client(t, secure.URL)
