@@ -22,6 +22,9 @@ func checkSandbox(ctx context.Context, c *config.Config, journal string) []check
 	if machine.NoBwrap != nil {
 		out.Status = checkNote
 		out.Hint = "bubblewrap holds back more than Landlock: install it (the package is bubblewrap), if it may use user namespaces here"
+		if tmp, ok := errors.AsType[*sandbox.TemporaryError](machine.NoBwrap); ok {
+			out.Detail, out.Hint = "nothing can be tried: "+tmp.Error(), "set TMPDIR to a folder that can be written to"
+		}
 	}
 	checks := []check{out}
 	if len(c.Programs) == 0 {

@@ -94,3 +94,34 @@ func TestSandboxThatIsNotThere(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// A program that gets no folder for its temporary files is not said to be
+// missing, by a run or by doctor: what is missing is where they would lie.
+func TestSandboxWithoutTemporaryFolder(t *testing.T) {
+	if m := sandbox.Look(t.Context()); m.NoLandlock != nil {
+		t.Logf("no folder is lent here: %v", m.NoLandlock)
+		return
+	}
+	dir := looking(t, "")
+	for place, why := range map[string]string{
+		filepath.Join(dir, "none"):      "no such file or directory",
+		filepath.Join(dir, "play.yaml"): "not a directory",
+		"/proc":                         "no such file or directory",
+	} {
+		cmd := process(t, dir, "run", "Look.")
+		cmd.Env = append(cmd.Env, "TMPDIR="+place)
+		want := `the temporary folder "` + place + `" cannot be written to: ` + why
+		if got := toldOf(t, cmd, dir); !strings.Contains(got, want) || !strings.Contains(got, "set TMPDIR") || !strings.Contains(got, `"state":"no_effect"`) {
+			t.Errorf("%s: %s", place, got)
+		}
+		cmd = process(t, dir, "doctor")
+		cmd.Env = append(cmd.Env, "TMPDIR="+place)
+		out, err := cmd.Output()
+		if err == nil || !strings.Contains(string(out), "broken  sandbox of look: ") || strings.Count(string(out), want) == 0 || strings.Contains(string(out), "install it") {
+			t.Errorf("%s: %v\n%s", place, err, out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "note")); err == nil {
+		t.Error("it ran")
+	}
+}

@@ -160,7 +160,7 @@ func (m *Machine) lookBubblewrap(try func(process.Command) error) {
 	}
 	dir, err := os.MkdirTemp("", "holdfast-look-")
 	if err != nil {
-		m.NoBwrap = err
+		m.NoBwrap = noTemporary(err)
 		return
 	}
 	defer func() { _ = os.Remove(dir) }()

@@ -11,13 +11,16 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/holdfast-run/holdfast/internal/process"
+	"github.com/holdfast-run/holdfast/internal/room"
 )
 
 // Kind is a way to confine a program.
@@ -93,7 +96,30 @@ func (e *LessError) Error() string {
 	return "the sandbox requires " + string(e.Kind) + ", and " + e.Why
 }
 
-// Confine makes c a program under the plan, or fails with a *LessError. The
+// TemporaryError says that there is no place for a program's temporary files. It
+// hides the system's error, which is about no file of the program's.
+type TemporaryError struct {
+	Dir string // which TMPDIR names, or the system's own
+	Why string
+}
+
+func (e *TemporaryError) Error() string {
+	return "the temporary folder " + strconv.Quote(e.Dir) + " cannot be written to: " + e.Why
+}
+
+func noTemporary(err error) error {
+	why := err.Error()
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		why = errno.Error()
+	}
+	if full, _ := room.Why(err); full != "" {
+		why = full
+	}
+	return &TemporaryError{Dir: os.TempDir(), Why: why}
+}
+
+// Confine makes c a program under the plan, or fails with a *LessError, or with a
+// *TemporaryError. The
 // program is looked up as c would be. granted are files besides that it may
 // read.
 func (m *Machine) Confine(p Plan, c process.Command, granted ...string) (*Confined, error) {
@@ -215,7 +241,7 @@ func (m *Machine) limit(l Limits, out *Confined) {
 func (c *Confined) lend() (string, error) {
 	dir, err := os.MkdirTemp("", "holdfast-program-")
 	if err != nil {
-		return "", err
+		return "", noTemporary(err)
 	}
 	c.release = append(c.release, func() { _ = removeAll(dir) })
 	return filepath.EvalSymlinks(dir)

@@ -199,3 +199,15 @@ func TestLentFolderIsRemoved(t *testing.T) {
 		t.Errorf("it is still there: %v", err)
 	}
 }
+
+// Where nothing can be lent the error is about that folder, and not one that
+// reads as if the program were missing.
+func TestNothingToLend(t *testing.T) {
+	place := filepath.Join(t.TempDir(), "none")
+	t.Setenv("TMPDIR", place)
+	_, err := (&Confined{}).lend()
+	tmp, ok := errors.AsType[*TemporaryError](err)
+	if !ok || tmp.Dir != place || tmp.Why != "no such file or directory" || errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}

@@ -105,8 +105,8 @@ func (p *programs) report(name string, entry Entry, x process.Result, held strin
 
 // explainStart is the failure of a program that never ran.
 func explainStart(name string, err error) error {
-	if less := explainLess(name, err); less != nil {
-		return less
+	if box := explainBox(name, err); box != nil {
+		return box
 	}
 	e := &tool.Error{
 		Code:        kernel.CodeConfiguration,

@@ -148,15 +148,20 @@ func (p *programs) start(ctx context.Context, entry Entry, c process.Command) (p
 	return r, box.Held, err
 }
 
-// explainLess is the failure of a program whose sandbox is not to be had.
-func explainLess(name string, err error) error {
-	less, ok := errors.AsType[*sandbox.LessError](err)
-	if !ok {
+// explainBox is the failure of a program whose sandbox is not to be had; nil: of
+// some other one.
+func explainBox(name string, err error) error {
+	var why, hint string
+	if less, ok := errors.AsType[*sandbox.LessError](err); ok {
+		why, hint = less.Error(), less.Hint
+	} else if tmp, ok := errors.AsType[*sandbox.TemporaryError](err); ok {
+		why, hint = tmp.Error(), "set TMPDIR to a folder that can be written to: a program gets a folder of its own there"
+	} else {
 		return nil
 	}
-	message := "program " + strconv.Quote(name) + " was not started: " + less.Error()
+	message := "program " + strconv.Quote(name) + " was not started: " + why
 	return &tool.Error{
-		Code: kernel.CodeConfiguration, Disposition: kernel.DidNotHappen, Message: message + ". " + less.Hint,
-		Err: &kernel.Error{Code: kernel.CodeConfiguration, Message: message, Hint: less.Hint},
+		Code: kernel.CodeConfiguration, Disposition: kernel.DidNotHappen, Message: message + ". " + hint,
+		Err: &kernel.Error{Code: kernel.CodeConfiguration, Message: message, Hint: hint},
 	}
 }
