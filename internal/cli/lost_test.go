@@ -17,11 +17,12 @@ import (
 )
 
 // fullDisk is a journal that takes so many appends and no more. Then it may not
-// be readable either.
+// be readable either, or take what is smaller after all.
 type fullDisk struct {
 	journal.Journal
 	left   atomic.Int64
 	unread bool
+	once   bool
 }
 
 func full() error {
@@ -29,7 +30,7 @@ func full() error {
 }
 
 func (j *fullDisk) Append(ctx context.Context, e journal.Entry) error {
-	if j.left.Add(-1) < 0 {
+	if left := j.left.Add(-1); left == -1 || left < 0 && !j.once {
 		return full()
 	}
 	return j.Journal.Append(ctx, e)
@@ -47,23 +48,29 @@ func (j *fullDisk) Read(ctx context.Context, run string, after int64, limit int)
 // stderr. Nothing that the journal does not hold is claimed.
 func TestAFailingJournal(t *testing.T) {
 	for _, c := range []struct {
-		name         string
-		json, unread bool
-		want         []string
+		name               string
+		json, unread, once bool
+		want               []string
 	}{
-		{"object", true, false, []string{`"session":"s1","state":"stopped","stop":"host_error","detail":"LOCAL_STORAGE: `, `"verified":"unchecked","text":"",`, `"calls":null,`, `"first_bad":"harness"`}},
-		{"object, unreadable", true, true, []string{`"session":"s1","state":"stopped","stop":"host_error","detail":"LOCAL_STORAGE: `, `"calls":null,`}},
-		{"text", false, false, []string{"\nstop: host_error (LOCAL_STORAGE: ", "\nverified: unchecked\n", "\nsession: s1; "}},
+		{"object", true, false, false, []string{`"session":"s1","state":"stopped","stop":"host_error","detail":"LOCAL_STORAGE: `, `"verified":"unchecked","text":"",`, `"calls":null,`, `"first_bad":"harness"`}},
+		{"object, of an end that fits", true, false, true, []string{`"stop":"host_error","detail":"LOCAL_STORAGE: the disk is full"`, `"calls":null,`}},
+		{"text, of an end that fits", false, false, true, []string{"\nstop: host_error (LOCAL_STORAGE: the disk is full)\n"}},
+		{"object, unreadable", true, true, false, []string{`"session":"s1","state":"stopped","stop":"host_error","detail":"LOCAL_STORAGE: `, `"calls":null,`}},
+		{"text", false, false, false, []string{"\nstop: host_error (LOCAL_STORAGE: ", "\nverified: unchecked\n", "\nsession: s1; "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			j := &fullDisk{Journal: memory.New(), unread: c.unread}
+			j := &fullDisk{Journal: memory.New(), unread: c.unread, once: c.once}
 			j.left.Store(1)
 			rt, err := holdfast.Open(t.Context(), holdfast.Options{Journal: j})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer rt.Close()
-			m, err := script.New(script.Config{Script: &script.Script{Steps: []script.Step{{Text: "Done."}}}})
+			steps := []script.Step{{Text: "Done."}}
+			if c.once { // not the run's last record: the stop is another one
+				steps = append([]script.Step{{Calls: []script.Call{{ID: "c1", Name: "none", Args: "{}"}}}}, steps...)
+			}
+			m, err := script.New(script.Config{Script: &script.Script{Steps: steps}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,6 +81,9 @@ func TestAFailingJournal(t *testing.T) {
 			err = a.drive(t.Context(), host{rt, j, "journal.db"}, newDisplay(a.stdout), flags, start)
 			if code := exitCode(err, &errs); code != exitFailure || !strings.HasPrefix(errs.String(), `{"error":{"code":"LOCAL_STORAGE",`) {
 				t.Errorf("code %d, stderr %q", code, errs.String())
+			}
+			if got := errs.String(); !strings.Contains(got, "the disk is full") || c.once && !strings.Contains(got, "holdfast runs show run_") {
+				t.Errorf("stderr %q", got)
 			}
 			for _, want := range c.want {
 				if !strings.Contains(out.String(), want) {

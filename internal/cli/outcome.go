@@ -77,6 +77,24 @@ func newReport(r *engine.Run) report {
 	return out
 }
 
+// hostFailed is the error of a run that ended because this program or its journal
+// failed, and whose end is journaled all the same: its outcome tells the cause.
+func hostFailed(r *engine.Run) error {
+	code, message, told := strings.Cut(r.Outcome.Detail, ": ")
+	if !told {
+		message = "this program failed, and says no more of it"
+	}
+	id := safeLine(r.Head.Run)
+	e := &kernel.Error{
+		Code: kernel.Code(code), Message: "run " + id + " was given up: " + message,
+		Hint: "holdfast runs show " + id + " shows how far it came; report it if `holdfast doctor` finds nothing",
+	}
+	if e.Code == kernel.CodeLocalStorage {
+		e.Hint = "holdfast runs show " + id + " shows how far it came; see to the disk of the journal, and ask again"
+	}
+	return e
+}
+
 // standing is what a run came to or, while it has no stop, what it has done and
 // used so far: a request that is out is held until its reply is here, which of
 // a killed process it never will be.

@@ -178,6 +178,8 @@ func (a *app) drive(ctx context.Context, on host, d *display, flags runFlags, st
 		return exitError(exitWaiting)
 	case succeeded(r.Outcome):
 		return nil
+	case r.Outcome.Stop == kernel.StopHostError:
+		return hostFailed(r)
 	case ctx.Err() != nil && r.Outcome.Stop == kernel.StopCancelled:
 		return exitError(exitInterrupt)
 	}
