@@ -72,7 +72,7 @@ func unreached(path string, code int) (what, hint string) {
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &most) == nil && sizeOf(path)+room > most.Cur {
 		return "cannot grow: " + tooLarge, hintTooLarge
 	}
-	if unix.Statfs(filepath.Dir(path), &disk) == nil && disk.Bavail*uint64(disk.Bsize) < room {
+	if unix.Statfs(filepath.Dir(path), &disk) == nil && disk.Blocks > 0 && disk.Bavail*uint64(disk.Bsize) < room {
 		return "cannot grow: its disk is full", hintFull
 	}
 	if code == sqlite3.SQLITE_CANTOPEN {

@@ -58,14 +58,17 @@ type scene struct {
 	passing  []string // what goes with requests and enters no history
 }
 
+// demoRoom is twice what the journal and the workspaces of a demonstration take.
+const demoRoom = 4 << 20
+
 // demo plays all of it, or one way of the program check.
 func (a *app) demo(ctx context.Context, one *variant) error {
 	ctx, stop := untilInterrupted(ctx, func() {}) // what a demonstration starts ends by itself
 	defer stop()
 
-	dir, err := os.MkdirTemp("", "holdfast-demo-")
+	dir, err := temporary("holdfast-demo-", demoRoom)
 	if err != nil {
-		return noTemporary(err)
+		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // what is left is in a temporary place
 	d := newDisplay(a.stdout)
@@ -92,11 +95,6 @@ func (a *app) demo(ctx context.Context, one *variant) error {
 	return nil
 }
 
-// noTemporary is the error of a command that works in a temporary directory.
-func noTemporary(err error) error {
-	return &kernel.Error{Code: kernel.CodeConfiguration, Message: "no temporary directory can be made", Hint: "set TMPDIR to a directory that can be written to", Err: err}
-}
-
 // play runs a scene, shows it and checks its end: what the demonstration
 // claims is tested each time that it is shown.
 func (s *scene) play(ctx context.Context, eng engine.Engine, d *display) error {
@@ -110,9 +108,11 @@ func (s *scene) play(ctx context.Context, eng engine.Engine, d *display) error {
 		return err
 	}
 	d.summary(r, "")
-	switch o := r.Outcome; {
+	switch o := standing(r); {
 	case ctx.Err() != nil:
 		return exitError(exitInterrupt)
+	case o.Stop == kernel.StopHostError:
+		return hostFailed(r)
 	case o.Stop != s.stop || o.Verified != s.verified:
 		return &kernel.Error{Code: kernel.CodeInternal,
 			Message: fmt.Sprintf("%s: ended as %s, verified %s; expected %s, verified %s", s.title, o.Stop, o.Verified, s.stop, s.verified),

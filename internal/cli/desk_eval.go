@@ -62,6 +62,9 @@ func (a *app) deskEvalCommand(common *deskFlags) *cobra.Command {
 	return cmd
 }
 
+// evalRoom is twice what the desks take that are open at one time.
+const evalRoom = 8 << 20
+
 func (a *app) deskEval(ctx context.Context, flags *evalFlags) error {
 	c, err := a.evaluation(flags)
 	if err != nil {
@@ -73,9 +76,9 @@ func (a *app) deskEval(ctx context.Context, flags *evalFlags) error {
 			return err
 		}
 	}
-	desks, err := os.MkdirTemp("", "holdfast-eval-")
+	desks, err := temporary("holdfast-eval-", evalRoom)
 	if err != nil {
-		return unmade("a folder for the desks", err)
+		return err
 	}
 	defer func() { _ = os.RemoveAll(desks) }() // what is left there is in the way of nobody
 	c.Open = freshDesks(desks)
@@ -239,5 +242,8 @@ func (a *app) tellReport(folder string, r *eval.Report) error {
 }
 
 func unmade(what string, err error) error {
+	if full := noRoom(what, err); full != nil {
+		return full
+	}
 	return &kernel.Error{Code: kernel.CodeConfiguration, Message: what + " cannot be written", Hint: "look at the path, the disk and the rights", Err: err}
 }

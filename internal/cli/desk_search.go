@@ -63,9 +63,9 @@ func (a *app) deskSearch(ctx context.Context, flags *searchFlags) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "holdfast-search-")
+	dir, err := temporary("holdfast-search-", flags.room())
 	if err != nil {
-		return &kernel.Error{Code: kernel.CodeLocalStorage, Message: "there is no place for a copy of the desk", Hint: err.Error(), Err: err}
+		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	place := filepath.Join(dir, "desk.db")
@@ -91,6 +91,16 @@ func (a *app) deskSearch(ctx context.Context, flags *searchFlags) error {
 		return err
 	}
 	return a.measure(ctx, flags, db, questions)
+}
+
+// room is what the desk takes that the questions are asked of: the built-in one,
+// or a copy and what the vectors add to it, with the log of both.
+func (f *searchFlags) room() uint64 {
+	const builtIn = 1 << 20
+	if info, err := os.Stat(f.db); err == nil && f.questions != "" {
+		return builtIn + 3*uint64(info.Size())
+	}
+	return builtIn
 }
 
 // checkSearch reads the leg and the number: what is wrong with them is CONFIGURATION.

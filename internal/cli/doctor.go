@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-run/holdfast/internal/cli/config"
+	"github.com/holdfast-run/holdfast/internal/room"
 	"github.com/holdfast-run/holdfast/journal/sqlite"
 	"github.com/holdfast-run/holdfast/kernel"
 )
@@ -172,7 +173,14 @@ func checkWorkspace(c *config.Config) check {
 		return check{Name: "workspace", Status: checkBroken, Detail: c.Workspace + " cannot be read", Hint: "check its permissions"}
 	}
 	_ = entries.Close()
-	if slices.Contains(c.Tools, "write_file") && !writable(c.Workspace) {
+	if !slices.Contains(c.Tools, "write_file") {
+		return out
+	}
+	const block = 4 << 10 // what the smallest file takes
+	if why, hint := room.Short(c.Workspace, block); why != "" {
+		return check{Name: "workspace", Status: checkBroken, Detail: c.Workspace + " cannot be written to, but write_file is listed: " + why, Hint: hint}
+	}
+	if !writable(c.Workspace) {
 		out.Status, out.Detail, out.Hint = checkBroken, c.Workspace+" cannot be written to, but write_file is listed", "check its permissions"
 	}
 	return out
@@ -234,6 +242,10 @@ func checkProgram(name, file, dir, key string) check {
 	return check{Name: name, Status: checkOK, Detail: found}
 }
 
+// newJournal is the room that the first run needs: what an empty journal takes,
+// with the log and the index that SQLite keeps beside it, and some records.
+const newJournal = 512 << 10
+
 // checkJournal reads the journal that is there, and otherwise tries whether
 // one could be made. It makes none.
 func checkJournal(ctx context.Context, path string) check {
@@ -243,26 +255,37 @@ func checkJournal(ctx context.Context, path string) check {
 	} else if kernel.CodeOf(err) != kernel.CodeNotFound {
 		return broken("journal", err)
 	}
-	dir := filepath.Dir(path)
-	for {
-		info, err := os.Stat(dir)
-		if err == nil && info.IsDir() {
-			break
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir || !errors.Is(err, os.ErrNotExist) {
-			return check{Name: "journal", Status: checkBroken, Detail: path + " cannot be made: " + dir + " is not a directory", Hint: "choose another place with --db"}
-		}
-		dir = parent
+	dir, ok := folderThere(filepath.Dir(path))
+	if !ok {
+		return check{Name: "journal", Status: checkBroken, Detail: path + " cannot be made: " + dir + " is not a directory", Hint: "choose another place with --db"}
+	}
+	state, needed := "there", uint64(room.Needed)
+	if err != nil {
+		state, needed = "made by the first run", newJournal
+	}
+	if why, hint := room.Short(path, needed); why != "" {
+		return check{Name: "journal", Status: checkBroken, Detail: path + " cannot grow: " + why, Hint: hint}
 	}
 	if !writable(dir) {
 		return check{Name: "journal", Status: checkBroken, Detail: dir + " cannot be written to", Hint: "choose another place with --db"}
 	}
-	state := "there"
-	if err != nil {
-		state = "made by the first run"
-	}
 	return check{Name: "journal", Status: checkOK, Detail: path + " (" + state + ")"}
+}
+
+// folderThere is the folder at dir, or the nearest one above it that is there; false: that is
+// none, and nothing can be made in it.
+func folderThere(dir string) (there string, ok bool) {
+	for {
+		info, err := os.Stat(dir)
+		if err == nil && info.IsDir() {
+			return dir, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir || !errors.Is(err, os.ErrNotExist) {
+			return dir, false
+		}
+		dir = parent
+	}
 }
 
 // writable tries it: permissions alone do not tell.

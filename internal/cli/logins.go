@@ -82,5 +82,8 @@ func (t logins) Save(server, url string, login *mcp.Login) error {
 
 // failed says what could not be done, and nothing of what the file holds.
 func (t logins) failed(what string, err error) error {
+	if full := noRoom("a login of an mcp server", err); full != nil {
+		return full
+	}
 	return &kernel.Error{Code: kernel.CodeConfiguration, Message: "a login of an mcp server cannot be " + what, Hint: "look at " + t.dir, Err: err}
 }

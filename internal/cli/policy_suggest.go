@@ -269,5 +269,8 @@ func replaceFile(path string, content []byte, mode os.FileMode) error {
 }
 
 func unsaved(path string, err error) error {
+	if full := noRoom(fmt.Sprintf("the rule was not saved: %.200q", path), err); full != nil {
+		return full
+	}
 	return &kernel.Error{Code: kernel.CodeConfiguration, Message: fmt.Sprintf("the rule was not saved: %.200q cannot be written", path), Hint: "check the rights of the folder", Err: err}
 }

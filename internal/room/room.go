@@ -55,7 +55,7 @@ func Short(path string, bytes uint64) (what, hint string) {
 	}
 	disk, ok := diskOf(path)
 	switch {
-	case !ok:
+	case !ok || disk.Blocks == 0: // no disk at all, such as /proc
 		return "", ""
 	case disk.Bavail*uint64(disk.Bsize) < bytes:
 		return full, hintFull

@@ -29,6 +29,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-run/holdfast/internal/room"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/prompt"
 )
@@ -217,5 +218,9 @@ func invalid(message, hint string) error {
 }
 
 func broken(what string, err error) error {
-	return &kernel.Error{Code: kernel.CodeLocalStorage, Message: "memory: " + what, Hint: "look at the folder, its owner and its mode", Err: err}
+	hint := "look at the folder, its owner and its mode"
+	if why, more := room.Why(err); why != "" {
+		what, hint = what+": "+why, more
+	}
+	return &kernel.Error{Code: kernel.CodeLocalStorage, Message: "memory: " + what, Hint: hint, Err: err}
 }

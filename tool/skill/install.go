@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-run/holdfast/internal/room"
 	"github.com/holdfast-run/holdfast/kernel"
 )
 
@@ -59,6 +60,9 @@ func Install(ctx context.Context, archive, folder string, o InstallOptions) (*Sk
 	}
 	defer root.Close()
 	name, notes, err := unpack(ctx, archive, root)
+	if why, _ := room.Why(err); why != "" { // of what the archive holds nothing is wrong
+		return nil, "", unwritable(folder, err)
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -129,8 +133,11 @@ func unwritable(folder string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		why = e.Err.Error()
 	}
-	return &kernel.Error{Code: kernel.CodeLocalStorage, Message: fmt.Sprintf("the folder %.200q cannot be written to: %s", folder, why),
-		Hint: "Check its permissions and the space on its disk.", Err: err}
+	hint := "Check its permissions and the space on its disk."
+	if full, free := room.Why(err); full != "" {
+		why, hint = full, free
+	}
+	return &kernel.Error{Code: kernel.CodeLocalStorage, Message: fmt.Sprintf("the folder %.200q cannot be written to: %s", folder, why), Hint: hint, Err: err}
 }
 
 func unfit(message string, err error) error {
