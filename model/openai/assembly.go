@@ -79,10 +79,8 @@ func (a *assembly) named(id transport.Value) {
 // ongoing finds fault with what goes on behind the finish reason. Some compatible
 // servers give the reason with each chunk.
 func (a *assembly) ongoing(c *choice) {
-	if a.stop == "" || a.tolerant && c.finishReason != "" {
-		return
-	}
-	if c.message.says() || c.delta.says() {
+	again := a.tolerant && c.finishReason != ""
+	if !again && (c.message.says() || c.delta.says()) {
 		a.blame("the reply goes on after its finish reason")
 	}
 }

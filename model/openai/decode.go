@@ -23,6 +23,7 @@ func (a *assembly) ReadStream(s *transport.Stream) error {
 		if !ok {
 			return transport.Invalid("a chunk of the answer is no JSON")
 		}
+		a.named(ans.id)
 		if err := a.take(ans); err != nil {
 			return err
 		}
@@ -74,7 +75,6 @@ func (a *assembly) take(v *answer) error {
 		return v.problem.failure(0)
 	}
 	a.blame(v.fault)
-	a.named(v.id)
 	if u, ok := v.usage.neutral(); ok {
 		a.usage, a.reported = u, true // cumulative where it comes more than once
 	}
@@ -88,7 +88,9 @@ func (a *assembly) take(v *answer) error {
 			continue
 		}
 		a.chosen = true
-		a.ongoing(c)
+		if a.stop != "" {
+			a.ongoing(c)
+		}
 		a.delta(&c.message, true)
 		a.delta(&c.delta, false)
 		a.finished(c.finishReason)
