@@ -41,7 +41,7 @@ func TestTemporaryFolder(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for place, why := range map[string]string{file + "s": "no such file or directory", file: "not a directory", "/dev/fd": ""} {
+	for place, why := range map[string]string{file + "s": "no such file or directory", file: "not a directory", "/proc": ""} {
 		t.Setenv("TMPDIR", place)
 		_, err := temporary("holdfast-test-", 1<<20)
 		e, ok := errors.AsType[*kernel.Error](err)
