@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // SealedHead names a seal of the chain over all runs by its number and its
@@ -26,7 +28,10 @@ func ParseHead(text string) (SealedHead, error) {
 	sum, hexErr := hex.DecodeString(hash)
 	var h SealedHead
 	if err != nil || hexErr != nil || seq < 0 || len(sum) != len(h.Hash) {
-		return h, invalid("a head is SEQ:HASH, as holdfast journal head prints it")
+		return h, &kernel.Error{
+			Code: kernel.CodeInvalidArgument, Message: "a head is SEQ:HASH, as holdfast journal head prints it",
+			Hint: "give the whole line that was kept: a number, a colon and 64 hexadecimal digits",
+		}
 	}
 	h = SealedHead{Seq: seq, Hash: Hash(sum)}
 	if h.Seq == 0 && h.Hash != (Hash{}) {

@@ -78,7 +78,7 @@ func TestAFailingJournal(t *testing.T) {
 			a := &app{stdout: &output{w: &out}}
 			flags := runFlags{journalFlags: journalFlags{json: c.json}}
 			start := engine.Start{Agent: &engine.Agent{Model: m}, Question: "Do it.", Session: "s1"}
-			err = a.drive(t.Context(), host{rt, j, "journal.db"}, newDisplay(a.stdout), flags, start)
+			err = a.drive(t.Context(), host{rt, j}, newDisplay(a.stdout), flags, start)
 			if code := exitCode(err, &errs); code != exitFailure || !strings.HasPrefix(errs.String(), `{"error":{"code":"LOCAL_STORAGE",`) {
 				t.Errorf("code %d, stderr %q", code, errs.String())
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -102,7 +101,7 @@ func (a *app) run(ctx context.Context, flags runFlags, question string) error {
 	if err := d.anew(ctx, j, flags); err != nil {
 		return err
 	}
-	return a.drive(ctx, host{eng, j, path}, d, flags, engine.Start{
+	return a.drive(ctx, host{eng, j}, d, flags, engine.Start{
 		Agent: agent, Question: question, Session: flags.session, User: flags.who.user, Tenant: flags.who.tenant, Config: kept,
 	})
 }
@@ -126,7 +125,6 @@ func (d *display) anew(ctx context.Context, j journal.Reader, flags runFlags) er
 type host struct {
 	engine.Engine
 	journal journal.Reader
-	path    string // of the journal
 }
 
 // maxText bounds a question and what is said later, in bytes.
@@ -204,16 +202,16 @@ func (on host) tell(ctx context.Context, d *display, flags runFlags, r *engine.R
 		}
 		d.loose(unknown, flags.journalFlags)
 	}
-	d.next(r, flags, on.path)
+	d.next(r, flags)
 	return nil
 }
 
 // next says how to look at the run again, and how to go on with its session,
 // or to say more to the run while it waits: of the same journal, tenant and
 // user.
-func (d *display) next(r *engine.Run, flags runFlags, path string) {
+func (d *display) next(r *engine.Run, flags runFlags) {
 	h := &r.Head
-	d.printf("run: %s; `holdfast runs show%s %s` shows it again\n", safeLine(h.Run), dbFlag(path), safeLine(h.Run))
+	d.printf("run: %s; `holdfast runs show%s %s` shows it again\n", safeLine(h.Run), safeLine(flags.again()), safeLine(h.Run))
 	if h.Session == "" { // the journal could not say
 		return
 	}
@@ -244,15 +242,4 @@ func (a *app) reportJSON(r *engine.Run, aside string) error {
 		return unwritable(r.Head.Run, err)
 	}
 	return nil
-}
-
-// dbFlag is the flag that finds the journal again, where the default does not.
-func dbFlag(path string) string {
-	if path == journalBeside("") {
-		return ""
-	}
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	return " --db " + quoteArgument(path)
 }

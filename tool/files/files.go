@@ -67,7 +67,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 		return &kernel.Error{
 			Code:    kernel.CodeConfiguration,
 			Message: "the workspace cannot be opened: " + reason(err),
-			Hint:    "Create the directory, or name another one as the workspace.",
+			Hint:    "create the directory, or name another one as the workspace",
 			Err:     err,
 		}
 	}

@@ -222,7 +222,7 @@ func (c Config) longest() time.Duration {
 }
 
 func configuration(msg string) error {
-	return &kernel.Error{Code: kernel.CodeConfiguration, Message: msg, Hint: "Correct the programs in the configuration."}
+	return &kernel.Error{Code: kernel.CodeConfiguration, Message: msg, Hint: "correct the programs in the configuration"}
 }
 
 func schemaOf(names []string) (json.RawMessage, error) {

@@ -88,12 +88,12 @@ func (c *Catalog) add(folder string) error {
 	}
 	if c.has(root) {
 		_ = root.Close()
-		return &kernel.Error{Code: kernel.CodeConfiguration, Message: fmt.Sprintf("the folder of skills %.200q is given twice", folder), Hint: "Name each folder once."}
+		return &kernel.Error{Code: kernel.CodeConfiguration, Message: fmt.Sprintf("the folder of skills %.200q is given twice", folder), Hint: "name each folder once"}
 	}
 	c.roots = append(c.roots, root)
 	if _, err := root.Lstat(ManifestName); err == nil {
 		return &kernel.Error{Code: kernel.CodeConfiguration,
-			Message: fmt.Sprintf("%.200q is a skill itself, and no folder of skills", folder), Hint: "Name the folder above it."}
+			Message: fmt.Sprintf("%.200q is a skill itself, and no folder of skills", folder), Hint: "name the folder above it"}
 	}
 	below, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *Catalog) add(folder string) error {
 		c.take(root, e, filepath.Join(absolute, e.Name()))
 		if len(c.skills) > MaxSkills {
 			return &kernel.Error{Code: kernel.CodeConfiguration, Message: fmt.Sprintf("there are over %d skills", MaxSkills),
-				Hint: "Name a folder that holds fewer: each one takes room in every request."}
+				Hint: "name a folder that holds fewer: each one takes room in every request"}
 		}
 	}
 	slices.Sort(c.names)
@@ -188,7 +188,7 @@ func unopened(folder string, err error) error {
 	return &kernel.Error{
 		Code:    kernel.CodeConfiguration,
 		Message: fmt.Sprintf("the folder of skills %.200q cannot be read: %s", folder, why),
-		Hint:    "Create it, or name another one.",
+		Hint:    "create it, or name another one",
 		Err:     err,
 	}
 }

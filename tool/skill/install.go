@@ -94,7 +94,7 @@ func settle(draft, place string, replace bool) error {
 	case !replace:
 		return occupied(place)
 	case !info.IsDir():
-		return &kernel.Error{Code: kernel.CodeConflict, Message: fmt.Sprintf("%.200q is there and is no folder", place), Hint: "Look at it, and remove it."}
+		return &kernel.Error{Code: kernel.CodeConflict, Message: fmt.Sprintf("%.200q is there and is no folder", place), Hint: "look at it, and remove it"}
 	default:
 		err = swap(draft, place)
 	}
@@ -124,7 +124,7 @@ func occupied(place string) error {
 	return &kernel.Error{
 		Code:    kernel.CodeConflict,
 		Message: fmt.Sprintf("a skill named %s is installed already: %.200q", filepath.Base(place), place),
-		Hint:    "Compare the two; --replace puts the new one in its place.",
+		Hint:    "compare the two; --replace puts the new one in its place",
 	}
 }
 
@@ -133,7 +133,7 @@ func unwritable(folder string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		why = e.Err.Error()
 	}
-	hint := "Check its permissions and the space on its disk."
+	hint := "check its permissions and the space on its disk"
 	if full, free := room.Why(err); full != "" {
 		why, hint = full, free
 	}
@@ -141,7 +141,7 @@ func unwritable(folder string, err error) error {
 }
 
 func unfit(message string, err error) error {
-	return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: message, Hint: "Nothing was installed.", Err: err}
+	return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: message, Hint: "nothing was installed", Err: err}
 }
 
 // sweep removes what killed installations left behind.

@@ -24,7 +24,7 @@ func (c *Catalog) List() (string, error) {
 		return "", &kernel.Error{
 			Code:    kernel.CodeConfiguration,
 			Message: fmt.Sprintf("the list of %d skills has %d bytes; at most %d are allowed", len(c.names), b.Len(), MaxList),
-			Hint:    "Shorten the descriptions, or name a folder that holds fewer skills.",
+			Hint:    "shorten the descriptions, or name a folder that holds fewer skills",
 		}
 	}
 	return b.String(), nil
