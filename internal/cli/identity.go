@@ -2,28 +2,14 @@ package cli
 
 import (
 	"context"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/holdfast-run/holdfast/journal"
-	"github.com/holdfast-run/holdfast/kernel"
 )
 
 // identity is on whose behalf a command looks or acts, as --user and --tenant
 // say. A name that was not given excludes nobody: without both a command has
 // the view of whoever operates the journal.
 type identity struct{ user, tenant string }
-
-// check refuses names that no record keeps, as engine.Start does.
-func (w identity) check() error {
-	for _, name := range []string{w.user, w.tenant} {
-		if len(name) > 200 || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-			return &kernel.Error{Code: kernel.CodeInvalidArgument, Message: "a name is not printable text of at most 200 bytes", Hint: "give a shorter one"}
-		}
-	}
-	return nil
-}
 
 // sees reports whether what belongs to o is there for the identity. What it
 // does not see reads like what is not there (row 43).

@@ -75,12 +75,9 @@ func (a *app) openReader(ctx context.Context, flags journalFlags) (*sqlite.Reade
 	return sqlite.OpenReader(ctx, path, sqlite.Options{})
 }
 
-// openJournal opens a journal that is there, for writing in the name that the
-// flags give. One of an older version is brought up to date.
+// openJournal opens a journal that is there, for writing. One of an older version is
+// brought up to date.
 func (a *app) openJournal(ctx context.Context, flags journalFlags) (*sqlite.Journal, error) {
-	if err := flags.who.check(); err != nil {
-		return nil, err
-	}
 	path, err := flags.path(a)
 	if err != nil {
 		return nil, err

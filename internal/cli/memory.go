@@ -74,9 +74,6 @@ func (a *app) memoryShowCommand() *cobra.Command {
 
 // openMemory opens the memory that the configuration names.
 func (a *app) openMemory(flags memoryFlags) (*memory.Memory, *config.Config, error) {
-	if err := flags.who.check(); err != nil {
-		return nil, nil, err
-	}
 	c, err := a.readConfig(flags.config)
 	if err != nil {
 		return nil, nil, err
