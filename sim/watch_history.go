@@ -180,7 +180,9 @@ func (a *account) take(event kernel.Event, before, after *kernel.State) {
 
 // failed takes a request that brought no reply: what never began costs nothing.
 func (a *account) failed(cmd kernel.Seq, f *kernel.Failure) {
-	free := f.Kind == kernel.FailConnection || f.Kind == kernel.FailStatus || f.Kind == kernel.FailRequest || f.Kind == kernel.FailContext
+	free := slices.Contains([]kernel.FailureKind{
+		kernel.FailConnection, kernel.FailTLS, kernel.FailStatus, kernel.FailQuota, kernel.FailRequest, kernel.FailContext,
+	}, f.Kind)
 	if !free || f.Usage != nil {
 		a.hold(cmd)
 	}

@@ -81,8 +81,11 @@ func newReport(r *engine.Run) report {
 // failed, and whose end is journaled all the same: its outcome tells the cause.
 func hostFailed(r *engine.Run) error {
 	code, message, told := strings.Cut(r.Outcome.Detail, ": ")
-	if !told {
-		message = "this program failed, and says no more of it"
+	switch {
+	case !told:
+		code, message = string(kernel.CodeInternal), "this program failed, and says no more of it"
+	case strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != "": // words, and no code
+		code, message = string(kernel.CodeInternal), r.Outcome.Detail
 	}
 	id := safeLine(r.Head.Run)
 	e := &kernel.Error{

@@ -27,7 +27,7 @@ func quoteBytes(s string) string {
 		switch {
 		case unfit(r) || r == utf8.RuneError && size == 1:
 			for _, c := range []byte(s[:size]) {
-				fmt.Fprintf(&b, `\x%02x`, c)
+				fmt.Fprintf(&b, `\%03o`, c)
 			}
 		case r == '\'' || r == '\\':
 			b.WriteByte('\\')

@@ -23,7 +23,7 @@ func noRoom(what string, err error) error {
 // temporary makes a folder for a command that works in one, and refuses one on a
 // disk that has less room than the command needs.
 func temporary(pattern string, bytes uint64) (dir string, err error) {
-	why, hint := room.Short(os.TempDir(), bytes)
+	why, hint := room.Full(os.TempDir(), bytes)
 	if why == "" {
 		if dir, err = os.MkdirTemp("", pattern); err == nil {
 			return dir, nil

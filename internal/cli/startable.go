@@ -12,8 +12,9 @@ import (
 
 // checkStartable refuses a configuration that names a program which is not there, as
 // doctor looks for it: of those that run_program may start, where that is listed, and
-// of hooks. A run would pay for turns that come to nothing: each call of the program
-// fails, and a hook that cannot be started refuses every call.
+// of hooks that look before a call. A run would pay for turns that come to nothing: each
+// call of the program fails, and such a hook that cannot be started refuses the calls
+// that it is to look at. One that looks afterwards changes nothing, and only warns.
 func checkStartable(c *config.Config) error {
 	for _, p := range startedBy(c) {
 		if found := checkProgram(p.key, p.file, p.dir, p.key); found.Status == checkBroken {
@@ -40,9 +41,6 @@ func startedBy(c *config.Config) []startable {
 	}
 	for i := range c.Hooks.Before {
 		all = append(all, startable{fmt.Sprintf("hooks.before[%d]", i), c.Hooks.Before[i].Command[0], c.Dir})
-	}
-	for i := range c.Hooks.After {
-		all = append(all, startable{fmt.Sprintf("hooks.after[%d]", i), c.Hooks.After[i].Command[0], c.Dir})
 	}
 	return all
 }

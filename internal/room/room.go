@@ -53,9 +53,18 @@ func Short(path string, bytes uint64) (what, hint string) {
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && largest(path)+bytes > limit.Cur {
 		return tooLarge(fmt.Sprintf(" than %d KiB", limit.Cur>>10))
 	}
+	return Full(path, bytes)
+}
+
+// Full does the same for files that come to so many bytes together, however large
+// each of them may be.
+func Full(path string, bytes uint64) (what, hint string) {
+	const readOnly = 1 // ST_RDONLY of Linux, MNT_RDONLY of macOS
 	disk, ok := diskOf(path)
 	switch {
 	case !ok || disk.Blocks == 0: // no disk at all, such as /proc
+		return "", ""
+	case disk.Flags&readOnly != 0: // it has no room by its nature, and that is not what is in the way
 		return "", ""
 	case disk.Bavail*uint64(disk.Bsize) < bytes:
 		return full, hintFull

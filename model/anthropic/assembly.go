@@ -101,7 +101,7 @@ func (a *assembly) delta(index *int, d *piece) {
 	if b == nil {
 		return
 	}
-	if a.stop != "" {
+	if a.stop != "" && d.says() {
 		a.blame("the reply goes on after its stop reason")
 	}
 	shown, fault := b.add(d)

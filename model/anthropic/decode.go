@@ -38,6 +38,13 @@ type piece struct {
 	StopReason  reasons         `json:"stop_reason"`
 }
 
+// says tells whether p has anything to add to its block.
+func (p *piece) says() bool {
+	return says(p.Text) || says(p.PartialJSON) || says(p.Thinking) || p.Signature != ""
+}
+
+func says(raw json.RawMessage) bool { return len(raw) > len(`""`) && string(raw) != "null" }
+
 // reasons are all the stop reasons that one value was given: that a reply was
 // cut must not get lost because another reason follows.
 type reasons []string

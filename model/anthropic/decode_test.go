@@ -211,6 +211,7 @@ func TestTwoReplies(t *testing.T) {
 		"a block after the reason":  {list([]string{begun, stop("tool_use")}, call, []string{whole}), "goes on", "goes on"},
 		"a whole one after it":      {list([]string{begun, stop("tool_use"), start(0, `{"type":"tool_use","id":"t1","name":"f","input":{"a":1}}`), end(0), whole}), "goes on", "goes on"},
 		"a piece after the reason":  {list([]string{begun}, call[:1], []string{stop("tool_use")}, call[1:], []string{whole}), "goes on", "goes on"},
+		"an empty piece after it":   {list([]string{begun}, call[:2], []string{stop("tool_use"), input(""), delta(0, `{"type":"input_json_delta","partial_json":""}`)}, call[2:], []string{whole}), "", ""},
 		"an end after the reason":   {list([]string{begun}, call[:2], []string{stop("tool_use")}, call[2:], []string{whole}), "", ""},
 		"usage after the reason":    {list([]string{begun}, call, []string{stop("tool_use"), `{"type":"message_delta","delta":{},"usage":{"output_tokens":6}}`, whole}), "", ""},
 		"no role":                   {list([]string{`{"type":"message_start","message":{"role":""}}`}, call, last), "", ""},

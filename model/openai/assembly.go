@@ -80,9 +80,21 @@ func (a *assembly) named(id transport.Value) {
 // servers give the reason with each chunk.
 func (a *assembly) ongoing(c *choice) {
 	again := a.tolerant && c.finishReason != ""
-	if !again && (c.message.says() || c.delta.says()) {
+	if !again && (a.adds(&c.message) || a.adds(&c.delta)) {
 		a.blame("the reply goes on after its finish reason")
 	}
+}
+
+// adds tells whether d has anything for a reply that has ended: the id of a call
+// once more is nothing.
+func (a *assembly) adds(d *delta) bool {
+	for i := range d.toolCalls {
+		f := &d.toolCalls[i]
+		if !f.function.empty() || f.id != "" && !a.calls.named(f.id) {
+			return true
+		}
+	}
+	return says(d.content) || says(d.refusal) || says(d.reasoning) || d.legacy != nil && !d.legacy.empty()
 }
 
 // delta adds a whole message or a piece of one.

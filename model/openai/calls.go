@@ -60,6 +60,11 @@ func (c *calls) begin(index position) *openCall {
 	return o
 }
 
+// named tells whether a call has this id.
+func (c *calls) named(id string) bool {
+	return slices.ContainsFunc(c.open, func(o *openCall) bool { return o.id == id })
+}
+
 func (f *fragment) empty() bool {
 	return f.id == "" && f.function.empty()
 }

@@ -38,6 +38,8 @@ func TestTwoReplies(t *testing.T) {
 		"an end that says more":   {[]string{fragmentsAnd(call, "tool_calls")}, "", ""},
 		"nothing after the end": {[]string{whole, finish("tool_calls"), chunk(`{}`), chunk(`{"role":"assistant","content":""}`), chunk(`{"content":null,"refusal":null,"tool_calls":[]}`),
 			chunk(`{"content":[],"tool_calls":[{"index":0,"function":{"arguments":""}}],"function_call":{}}`), finish("tool_calls"), last}, "", ""},
+		"an id once more":        {[]string{whole, finish("tool_calls"), fragments(`{"index":0,"id":"c1","type":"function","function":{"name":null,"arguments":""}}`)}, "", ""},
+		"another id, later":      {[]string{whole, finish("tool_calls"), fragments(`{"index":1,"id":"c2","type":"function","function":{"name":null,"arguments":""}}`)}, "goes on", "goes on"},
 		"an index below 0":       {[]string{fragments(strings.ReplaceAll(call, ":0", ":-1")), finish("tool_calls")}, "negative index", ""},
 		"a choice below 0":       {[]string{strings.Replace(whole, `"index":0`, `"index":-1`, 1), finish("tool_calls")}, "more than one choice", "more than one choice"},
 		"a role in each chunk":   {[]string{chunk(`{"role":"assistant","tool_calls":[` + call + `]}`), chunk(`{"role":"assistant"}`), chunk(`{"role":""}`), chunk(`{"role":null}`), finish("tool_calls")}, "", ""},

@@ -30,16 +30,6 @@ type delta struct {
 	legacy    *function
 }
 
-// says tells whether d has anything to add to a reply.
-func (d *delta) says() bool {
-	for i := range d.toolCalls {
-		if !d.toolCalls[i].empty() {
-			return true
-		}
-	}
-	return says(d.content) || says(d.refusal) || says(d.reasoning) || d.legacy != nil && !d.legacy.empty()
-}
-
 // says tells a value that is neither null nor an empty string or list.
 func says(v transport.Value) bool { return !v.Null() && len(v) > len(`""`) }
 

@@ -187,8 +187,9 @@ func needsBody(status int) bool {
 
 // accept looks at the header of a 2xx answer before a byte of it is read.
 func (x *Exchange) accept(resp *http.Response) error {
-	// Some gateways say 201; 206 is a piece of an answer, 202 the promise of one.
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusCreated, http.StatusNonAuthoritativeInfo: // some gateways say one of the latter
+	default: // 206 is a piece of an answer, 202 the promise of one
 		e := Invalid("the answer's status says that it is not whole")
 		e.Status = resp.StatusCode
 		return e
