@@ -82,7 +82,7 @@ func NewHTTP(given *http.Client) *http.Client {
 }
 
 // Post sends pieces, joined, as one request and returns the exchange when its
-// answer has the status 200 or 201. Any other end is an error of type *model.Error.
+// answer has the status 200, 201 or 203. Any other end is an error of type *model.Error.
 // The timeout bounds the exchange to the last byte of its answer; 0 is none.
 // The pieces are read, never changed, possibly until after Post returns.
 func (c *Client) Post(ctx context.Context, pieces Pieces, timeout time.Duration) (*Exchange, error) {
