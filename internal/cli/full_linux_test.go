@@ -109,6 +109,26 @@ func onSmallDisk(t *testing.T, dir string) {
 			t.Errorf("%v: %s", args, errs.String())
 		}
 	}
+	readOnlySaid(t, here, dir, desk)
+}
+
+// readOnlySaid makes the same disk read-only: that it has no room is then not what is
+// in the way.
+func readOnlySaid(t *testing.T, here, dir, desk string) {
+	t.Helper()
+	if err := syscall.Mount("small", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"doctor", "--db", filepath.Join(dir, "new.db")}, {"selfcheck"}, {"desk", "drafts", "--db", desk, "--user", "alice"},
+	} {
+		cmd := process(t, here, args...)
+		cmd.Env = append(cmd.Env, "TMPDIR="+dir)
+		out, err := cmd.CombinedOutput()
+		if err == nil || strings.Contains(string(out), "its disk is full") {
+			t.Errorf("%v, on a read-only disk: %v\n%s", args, err, out)
+		}
+	}
 }
 
 func fullDiskSaid(t *testing.T, args []string, stderr string) {

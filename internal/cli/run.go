@@ -211,7 +211,7 @@ func (on host) tell(ctx context.Context, d *display, flags runFlags, r *engine.R
 // user.
 func (d *display) next(r *engine.Run, flags runFlags) {
 	h := &r.Head
-	d.printf("run: %s; `holdfast runs show%s %s` shows it again\n", safeLine(h.Run), safeLine(flags.again()), safeLine(h.Run))
+	d.printf("run: %s; `holdfast runs show%s %s` shows it again\n", safeLine(h.Run), flags.again(), safeLine(h.Run))
 	if h.Session == "" { // the journal could not say
 		return
 	}
