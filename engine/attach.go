@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/prompt"
 )
 
@@ -164,7 +165,7 @@ func (p *preparation) notify() error {
 		}
 	}
 	message := prompt.UserText(noticesText(p.notices))
-	encoded := p.x.encoded(&message, nil)
+	encoded := p.x.encoded(&message, model.Wire{})
 	p.back = messageTokens(&encoded)
 	return nil
 }
@@ -206,7 +207,7 @@ func (x *Execution) lay(e kernel.ContextPrepared, content *Prepared) {
 			due[i] = x.notice(id)
 		}
 		message := prompt.UserText(noticesText(due))
-		back := x.encoded(&message, nil)
+		back := x.encoded(&message, model.Wire{})
 		s.back, behind = &back, messageTokens(&back)
 	}
 	s.sent = s.tokens + x.headTokens() + s.ahead + behind

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-run/holdfast/kernel"
+	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/prompt"
 )
 
@@ -38,7 +39,7 @@ type Prepared struct {
 	// Tools are those of sources that the run offers for the first time.
 	Tools []Definition `json:"tools,omitempty"`
 
-	wire []byte // of Front, where it is encoded already
+	wire model.Wire // of Front, where it is encoded already
 }
 
 // Over is the content of ContextOver.
@@ -75,7 +76,7 @@ type Result struct {
 	quoted  []byte // Text in it
 }
 
-// write makes the JSON of a long result, of which the journal takes all and the
+// write makes the JSON of a long result, of which the journal keeps all and the
 // model's wire the text.
 func (r *Result) write() {
 	if len(r.Text) <= chunkRest {

@@ -139,7 +139,7 @@ func (f *fake) Call(_ context.Context, req *model.Request, _ func(model.Delta)) 
 // encoder is a fake that keeps bytes.
 type encoder struct{ *fake }
 
-func (f encoder) EncodeMessage(m *kernel.Message, quoted []byte) ([]byte, error) {
+func (f encoder) EncodeMessage(m *kernel.Message, quoted []byte) (model.Wire, error) {
 	if m.Role == kernel.RoleTool {
 		f.quoted = append(f.quoted, string(quoted))
 	}
@@ -148,7 +148,7 @@ func (f encoder) EncodeMessage(m *kernel.Message, quoted []byte) ([]byte, error)
 		f.encoded = map[string]int{}
 	}
 	f.encoded[string(b)]++
-	return b, err
+	return model.Wire{Bytes: b}, err
 }
 
 func (f encoder) EncodeHead(system string, tools []model.Tool) ([]byte, error) {

@@ -108,10 +108,10 @@ func (x *Execution) kept(m *kernel.Message, quoted []byte) {
 	}
 }
 
-// encoded is a message as the model takes it. wire are its bytes where it is
+// encoded is a message as the model takes it. wire is its form where it is
 // encoded already.
-func (x *Execution) encoded(m *kernel.Message, wire []byte) model.Message {
-	if wire != nil {
+func (x *Execution) encoded(m *kernel.Message, wire model.Wire) model.Message {
+	if wire.Bytes != nil {
 		return model.Message{Message: m, Wire: wire}
 	}
 	return x.encodedNow(m, nil)
@@ -128,7 +128,7 @@ func (x *Execution) encodedNow(m *kernel.Message, quoted []byte) model.Message {
 	return model.Message{Message: m, Wire: wire}
 }
 
-func (x *Execution) encodeMessage(m *kernel.Message, quoted []byte) (wire []byte, err error) {
+func (x *Execution) encodeMessage(m *kernel.Message, quoted []byte) (wire model.Wire, err error) {
 	defer x.contain("the model's encoder", &err)
 	return x.encode.EncodeMessage(m, quoted)
 }
@@ -148,7 +148,7 @@ func (x *Execution) compacted(_, after []kernel.Message, c *prompt.Compaction) {
 			from = len(old) - c.Question
 		}
 		isNew := i < first && (i == 0 || c.Question == 0) || i >= first && spilled(c, len(after)-i)
-		var wire []byte
+		var wire model.Wire
 		if !isNew && from >= 0 && from < len(old) {
 			wire = old[from].Wire
 		}
@@ -165,8 +165,8 @@ func spilled(c *prompt.Compaction, position int) bool {
 
 // messageTokens is what a message counts for in the estimate.
 func messageTokens(m *model.Message) int64 {
-	if m.Wire != nil {
-		return prompt.EstimateTokens(m.Wire)
+	if m.Wire.Bytes != nil {
+		return prompt.EstimateTokens(m.Wire.Bytes, m.Wire.Text)
 	}
 	var n int64
 	for i := range m.Blocks {

@@ -30,12 +30,12 @@ type Model interface {
 // Encoder is what a Model implements when its wire's form of a message can be
 // kept: each message is then encoded once and a request is bytes joined.
 type Encoder interface {
-	// EncodeMessage returns the wire's bytes of one message, for
-	// Message.Wire. The bytes are never changed afterwards. quoted is the text of
-	// a result as a JSON string, as kernel.AppendString quotes it, where the caller
-	// has that already: texts of results are long. nil: it has not. Neither m nor
-	// quoted is changed or kept: others hold them too.
-	EncodeMessage(m *kernel.Message, quoted []byte) ([]byte, error)
+	// EncodeMessage returns one message in the form of the wire, for Message.Wire.
+	// quoted is the text of a result as a JSON string, as kernel.AppendString
+	// quotes it, where the caller has that already: the Wire can then refer to it.
+	// nil: the caller has not. m is not kept, and neither is ever changed: others
+	// hold them too.
+	EncodeMessage(m *kernel.Message, quoted []byte) (Wire, error)
 	// EncodeHead returns the wire's bytes of what precedes the messages, for
 	// Request.Head. The bytes may be shared and are never changed.
 	EncodeHead(system string, tools []Tool) ([]byte, error)
@@ -70,10 +70,25 @@ type Tool struct {
 }
 
 // Message is a message of a request: the neutral form and, where the model is
-// an Encoder, the bytes it made of it.
+// an Encoder, what it made of it.
 type Message struct {
 	*kernel.Message
-	Wire []byte
+	Wire Wire
+}
+
+// Wire is a message in the form of a wire: Bytes with Text put in before
+// Bytes[At:]. Text is that of a long result, which the journal holds as well: it
+// is not copied. The zero value is of a message that is not encoded. What a Wire
+// refers to never changes.
+type Wire struct {
+	Bytes []byte // nil: not encoded
+	Text  []byte // nil: all is in Bytes
+	At    int    // from 0 to len(Bytes)
+}
+
+// Append appends the whole message to b.
+func (w *Wire) Append(b []byte) []byte {
+	return append(append(append(b, w.Bytes[:w.At]...), w.Text...), w.Bytes[w.At:]...)
 }
 
 // Request is one request. The model does not change it and does not keep it.

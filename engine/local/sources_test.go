@@ -346,7 +346,9 @@ func (p picky) EncodeHead(_ string, tools []model.Tool) ([]byte, error) {
 	return []byte("head"), nil
 }
 
-func (p picky) EncodeMessage(*kernel.Message, []byte) ([]byte, error) { return []byte("message"), nil }
+func (p picky) EncodeMessage(*kernel.Message, []byte) (model.Wire, error) {
+	return model.Wire{Bytes: []byte("message")}, nil
+}
 
 // One slow source keeps nobody else: a run that does not have it goes its way
 // while another one waits for it, and so does one that shares a source which is

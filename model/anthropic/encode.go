@@ -63,30 +63,29 @@ func (m *Model) encodeHead(system string, tools []model.Tool) ([]byte, error) {
 // turn of this wire. A message that has nothing to say to this provider, such
 // as another one's reasoning alone, has no bytes. A message that the wire
 // cannot carry is INVALID_ARGUMENT.
-func (m *Model) EncodeMessage(msg *kernel.Message, quoted []byte) ([]byte, error) {
-	return m.endpoint.Encoded(func(b []byte) ([]byte, error) { return m.appendMessage(b, msg, quoted) })
+func (m *Model) EncodeMessage(msg *kernel.Message, quoted []byte) (model.Wire, error) {
+	return m.endpoint.Encoded(func(b []byte) (model.Wire, error) { return m.appendMessage(b, msg, quoted) })
 }
 
-func (m *Model) appendMessage(b []byte, msg *kernel.Message, quoted []byte) ([]byte, error) {
-	var err error
+func (m *Model) appendMessage(b []byte, msg *kernel.Message, quoted []byte) (w model.Wire, err error) {
 	switch msg.Role {
 	case kernel.RoleUser, kernel.RoleAssistant:
 		for i := range msg.Blocks {
 			if b, err = m.appendBlock(b, msg.Role, &msg.Blocks[i]); err != nil {
-				return nil, err
+				return w, err
 			}
 		}
 		if len(b) == 0 && msg.Role == kernel.RoleUser {
 			b = appendText(b, empty)
 		}
-		return b, nil
+		return model.Wire{Bytes: b}, nil
 	case kernel.RoleTool:
 		if len(msg.Blocks) != 1 || msg.Blocks[0].Kind != kernel.BlockResult || msg.Blocks[0].CallID == "" {
-			return nil, transport.BadMessage("a tool message is one result with the id of its call")
+			return w, transport.BadMessage("a tool message is one result with the id of its call")
 		}
-		return appendResult(b, &msg.Blocks[0], quoted), nil
+		return withResult(b, &msg.Blocks[0], quoted), nil
 	}
-	return nil, transport.BadMessage("a message has an unknown role")
+	return w, transport.BadMessage("a message has an unknown role")
 }
 
 // appendBlock appends one block, after a comma when it is not the first.
@@ -137,19 +136,19 @@ func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-func appendResult(b []byte, r *kernel.Block, quoted []byte) []byte {
+func withResult(b []byte, r *kernel.Block, quoted []byte) model.Wire {
 	text := r.Text
 	if strings.TrimSpace(text) == "" {
 		text, quoted = empty, nil
 	}
 	b = append(b, `{"type":"tool_result","tool_use_id":`...)
 	b = transport.AppendString(b, wireID(r.CallID))
-	b = append(b, `,"content":`...)
-	b = transport.AppendQuoted(b, text, quoted)
+	w := transport.WithText(append(b, `,"content":`...), text, quoted)
 	if r.IsError {
-		b = append(b, `,"is_error":true`...)
+		w.Bytes = append(w.Bytes, `,"is_error":true`...)
 	}
-	return append(b, '}')
+	w.Bytes = append(w.Bytes, '}')
+	return w
 }
 
 // maxID is the longest id of a call: this wire sets no limit, and the narrowest

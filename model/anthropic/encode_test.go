@@ -124,12 +124,12 @@ func TestReplayOfThinking(t *testing.T) {
 	}
 	m := newModel(t, "http://127.0.0.1:1")
 	got, err := m.EncodeMessage(assistant(private("anthropic@127.0.0.1"), call("t1", "f", "{}")), nil)
-	if err != nil || string(got) != thinking+`,{"type":"tool_use","id":"t1","name":"f","input":{}}` {
-		t.Errorf("%s, %v", got, err)
+	if err != nil || string(got.Bytes) != thinking+`,{"type":"tool_use","id":"t1","name":"f","input":{}}` {
+		t.Errorf("%s, %v", got.Bytes, err)
 	}
 	got, err = m.EncodeMessage(assistant(private("anthropic"), private("openai"), say("hi")), nil)
-	if err != nil || string(got) != `{"type":"text","text":"hi"}` {
-		t.Errorf("%s, %v", got, err)
+	if err != nil || string(got.Bytes) != `{"type":"text","text":"hi"}` {
+		t.Errorf("%s, %v", got.Bytes, err)
 	}
 }
 
@@ -146,8 +146,8 @@ func TestForeignIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(use), `"id":"`+wireID(id)+`"`) || !strings.Contains(string(answer), `"tool_use_id":"`+wireID(id)+`"`) || wireID(id) == id {
-		t.Errorf("%s\n%s", use, answer)
+	if !strings.Contains(string(use.Bytes), `"id":"`+wireID(id)+`"`) || !strings.Contains(string(answer.Bytes), `"tool_use_id":"`+wireID(id)+`"`) || wireID(id) == id {
+		t.Errorf("%s\n%s", use.Bytes, answer.Bytes)
 	}
 	if wireID("toolu_01-A") != "toolu_01-A" || wireID("functions.get:1") == wireID(id) {
 		t.Error("ids are not told apart")

@@ -17,11 +17,9 @@ func (m *Model) body(req *model.Request) ([][]byte, error) {
 			return nil, err
 		}
 	}
-	// A message has at most its bytes and the glue before them; two more
-	// pieces end the last turn and the request.
 	t := turns{
 		model:     m,
-		pieces:    make([][]byte, 0, 2*len(req.Messages)+3),
+		pieces:    make([][]byte, 0, most(req.Messages)),
 		user:      []byte(`]},{"role":"user","content":[`),
 		assistant: []byte(`]},{"role":"assistant","content":[`),
 	}
@@ -43,6 +41,19 @@ func (m *Model) body(req *model.Request) ([][]byte, error) {
 	}
 	tail = strconv.AppendInt(append(tail, `],"max_tokens":`...), int64(limit), 10)
 	return append(t.pieces, append(tail, '}')), nil
+}
+
+// most is how many pieces a request has at most. A message has its bytes and the
+// glue before them, and two more where a text is between its bytes; the head and
+// the tail are there in any case.
+func most(messages []model.Message) int {
+	n := 2 + 2*len(messages)
+	for i := range messages {
+		if messages[i].Wire.Text != nil {
+			n += 2
+		}
+	}
+	return n
 }
 
 // turn returns how many messages at the start of ms are one turn of the wire.
@@ -90,16 +101,21 @@ func (t *turns) add(ms []model.Message) error {
 
 func (t *turns) message(m *model.Message) error {
 	wire := m.Wire
-	if wire == nil {
+	if wire.Bytes == nil {
 		var err error
 		if wire, err = t.model.EncodeMessage(m.Message, nil); err != nil {
 			return err
 		}
 	}
-	if len(wire) == 0 {
+	if len(wire.Bytes) == 0 {
 		return nil
 	}
-	t.pieces = append(t.pieces, t.glue(side(m)), wire)
+	t.pieces = append(t.pieces, t.glue(side(m)))
+	if wire.Text == nil {
+		t.pieces = append(t.pieces, wire.Bytes)
+		return nil
+	}
+	t.pieces = append(t.pieces, wire.Bytes[:wire.At], wire.Text, wire.Bytes[wire.At:])
 	return nil
 }
 

@@ -231,7 +231,7 @@ func testEncoder(t *testing.T, f Factory) {
 			encode(t, enc, req)
 			wires := make([]string, len(req.Messages))
 			for i, m := range req.Messages {
-				wires[i] = string(m.Wire)
+				wires[i] = string(m.Wire.Append(nil))
 			}
 			b.reply(req)
 			b.reply(req)
@@ -243,7 +243,7 @@ func testEncoder(t *testing.T, f Factory) {
 				}
 			}
 			for i, m := range req.Messages {
-				if wires[i] != string(m.Wire) {
+				if wires[i] != string(m.Wire.Append(nil)) {
 					t.Errorf("the bytes of message %d were changed", i)
 				}
 			}
@@ -262,7 +262,7 @@ func encode(t *testing.T, enc model.Encoder, req *model.Request) {
 		if m.Wire, err = enc.EncodeMessage(m.Message, nil); err != nil {
 			t.Fatal(err)
 		}
-		m.Wire = slices.Clip(m.Wire)
+		m.Wire.Bytes = slices.Clip(m.Wire.Bytes)
 		if m.Role == kernel.RoleTool {
 			encodeQuoted(t, enc, m)
 		}
@@ -270,11 +270,16 @@ func encode(t *testing.T, enc model.Encoder, req *model.Request) {
 }
 
 // encodeQuoted encodes a result whose text was quoted before, which gives the
-// same bytes.
+// same bytes. They are sent from then on.
 func encodeQuoted(t *testing.T, enc model.Encoder, m *model.Message) {
 	t.Helper()
-	got, err := enc.EncodeMessage(m.Message, kernel.AppendString(nil, m.Blocks[0].Text))
-	if err != nil || !bytes.Equal(got, m.Wire) {
-		t.Errorf("with its text quoted before: %s, %v\nwithout: %s", got, err, m.Wire)
+	quoted := kernel.AppendString(nil, m.Blocks[0].Text)
+	got, err := enc.EncodeMessage(m.Message, slices.Clip(quoted))
+	if all := m.Wire.Append(nil); err != nil || !bytes.Equal(got.Append(nil), all) {
+		t.Errorf("with its text quoted before: %s, %v\nwithout: %s", got.Append(nil), err, all)
 	}
+	if got.Text != nil && string(got.Text) != string(quoted) {
+		t.Errorf("the text %s became %s", quoted, got.Text)
+	}
+	m.Wire = got
 }

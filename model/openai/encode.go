@@ -39,13 +39,13 @@ func (m *Model) body(req *model.Request) (transport.Pieces, error) {
 
 // encoded returns messages that all have their bytes.
 func (m *Model) encoded(messages []model.Message) ([]model.Message, error) {
-	lacks := func(m model.Message) bool { return m.Wire == nil }
+	lacks := func(m model.Message) bool { return m.Wire.Bytes == nil }
 	if !slices.ContainsFunc(messages, lacks) {
 		return messages, nil
 	}
 	all := slices.Clone(messages)
 	for i := range all {
-		if all[i].Wire != nil {
+		if all[i].Wire.Bytes != nil {
 			continue
 		}
 		var err error
@@ -65,23 +65,30 @@ type body struct {
 	room     [48]byte // for the tail, with either field and its limit
 }
 
-// Len counts the head, the tail, and two pieces a message.
-func (b *body) Len() int { return 2*len(b.messages) + 2 }
-
-// Piece returns the head, then what is before each message and the message
-// itself, then the tail.
-func (b *body) Piece(i int) []byte {
-	switch {
-	case i == 0:
-		return b.head
-	case i == b.Len()-1:
-		return b.tail
-	case i%2 == 0:
-		return b.messages[i/2-1].Wire
-	case i == 1 && bytes.HasSuffix(b.head, []byte{'['}): // no system message
-		return nil
+// Next returns the head, then what is before each message and the message
+// itself, then the tail. Behind the place of the head each message has four.
+func (b *body) Next(place int) ([]byte, int) {
+	if place == 0 {
+		return b.head, 1
 	}
-	return b.tail[1:2] // a comma
+	i, part := (place-1)/4, (place-1)%4
+	if i == len(b.messages) {
+		return b.tail, transport.End
+	}
+	w := &b.messages[i].Wire
+	switch {
+	case part == 0 && i == 0 && bytes.HasSuffix(b.head, []byte{'['}): // no system message
+		return nil, place + 1
+	case part == 0:
+		return b.tail[1:2], place + 1 // a comma
+	case w.Text == nil:
+		return w.Bytes, place + 3
+	case part == 1:
+		return w.Bytes[:w.At], place + 1
+	case part == 2:
+		return w.Text, place + 1
+	}
+	return w.Bytes[w.At:], place + 1
 }
 
 // EncodeHead returns the request up to its first message, the instructions
@@ -133,28 +140,29 @@ func (m *Model) encodeHead(system string, tools []model.Tool) ([]byte, error) {
 
 // EncodeMessage returns one message of the wire. A message that the wire
 // cannot carry is INVALID_ARGUMENT.
-func (m *Model) EncodeMessage(msg *kernel.Message, quoted []byte) ([]byte, error) {
-	return m.endpoint.Encoded(func(b []byte) ([]byte, error) { return m.appendMessage(b, msg, quoted) })
+func (m *Model) EncodeMessage(msg *kernel.Message, quoted []byte) (model.Wire, error) {
+	return m.endpoint.Encoded(func(b []byte) (model.Wire, error) { return m.appendMessage(b, msg, quoted) })
 }
 
-func (m *Model) appendMessage(b []byte, msg *kernel.Message, quoted []byte) ([]byte, error) {
+func (m *Model) appendMessage(b []byte, msg *kernel.Message, quoted []byte) (w model.Wire, err error) {
 	switch msg.Role {
 	case kernel.RoleUser:
 		b = append(b, `{"role":"user","content":`...)
-		return append(transport.AppendString(b, text(msg)), '}'), nil
+		w.Bytes = append(transport.AppendString(b, text(msg)), '}')
 	case kernel.RoleAssistant:
-		return m.appendAssistant(b, msg)
+		w.Bytes, err = m.appendAssistant(b, msg)
 	case kernel.RoleTool:
 		if len(msg.Blocks) != 1 || msg.Blocks[0].Kind != kernel.BlockResult || msg.Blocks[0].CallID == "" {
-			return nil, transport.BadMessage("a tool message is one result with the id of its call")
+			return w, transport.BadMessage("a tool message is one result with the id of its call")
 		}
 		b = append(b, `{"role":"tool","tool_call_id":`...)
 		b = transport.AppendString(b, wireID(msg.Blocks[0].CallID))
-		b = append(b, `,"content":`...)
-		b = transport.AppendQuoted(b, msg.Blocks[0].Text, quoted)
-		return append(b, '}'), nil
+		w = transport.WithText(append(b, `,"content":`...), msg.Blocks[0].Text, quoted)
+		w.Bytes = append(w.Bytes, '}')
+	default:
+		err = transport.BadMessage("a message has an unknown role")
 	}
-	return nil, transport.BadMessage("a message has an unknown role")
+	return w, err
 }
 
 // Report A35: content is null only together with calls.

@@ -135,8 +135,8 @@ func TestAssistantContent(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := m.EncodeMessage(tt.msg, nil)
-		if err != nil || string(got) != tt.want {
-			t.Errorf("got  %s, %v\nwant %s", got, err, tt.want)
+		if err != nil || string(got.Bytes) != tt.want {
+			t.Errorf("got  %s, %v\nwant %s", got.Bytes, err, tt.want)
 		}
 	}
 }
@@ -162,12 +162,12 @@ func TestReplayOfReasoning(t *testing.T) {
 	for _, tt := range tests {
 		m := newModel(t, "http://127.0.0.1:1", func(c *Config) { c.ReplayReasoning = tt.replay })
 		got, err := m.EncodeMessage(assistant(tt.block, call("c1", "f", "{}")), nil)
-		if err != nil || !json.Valid(got) {
-			t.Fatalf("%s: %s, %v", tt.name, got, err)
+		if err != nil || !json.Valid(got.Bytes) {
+			t.Fatalf("%s: %s, %v", tt.name, got.Bytes, err)
 		}
-		if strings.Contains(string(got), `"content":null,"reasoning_content":"PRIVATE","tool_calls"`) != tt.want ||
-			strings.Contains(string(got), "PRIVATE") != tt.want {
-			t.Errorf("%s: %s", tt.name, got)
+		if strings.Contains(string(got.Bytes), `"content":null,"reasoning_content":"PRIVATE","tool_calls"`) != tt.want ||
+			strings.Contains(string(got.Bytes), "PRIVATE") != tt.want {
+			t.Errorf("%s: %s", tt.name, got.Bytes)
 		}
 	}
 }
@@ -256,11 +256,11 @@ func TestEncodedMessagesAreTheirOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	was := string(first)
+	was := string(first.Bytes)
 	if _, err := m.EncodeMessage(user("another"), nil); err != nil {
 		t.Fatal(err)
 	}
-	if string(first) != was || cap(first) != len(first) {
-		t.Errorf("%s in %d bytes, was %s", first, cap(first), was)
+	if b := first.Bytes; string(b) != was || cap(b) != len(b) {
+		t.Errorf("%s in %d bytes, was %s", b, cap(b), was)
 	}
 }

@@ -7,21 +7,30 @@ import (
 	"sync/atomic"
 )
 
-// Pieces are what a request is joined of, without a copy of them all. Neither
-// the pieces nor their number may change.
+// Pieces are what a request is joined of, without a copy of them all. They never
+// change.
 type Pieces interface {
-	Len() int
-	Piece(i int) []byte // from 0 to Len-1
+	// Next returns the piece at a place, and the place of the next one: the first
+	// one is at 0, and behind the last one is the place End.
+	Next(place int) (piece []byte, next int)
 }
+
+// End is the place behind the last of some Pieces.
+const End = -1
 
 // List is Pieces in a slice.
 type List [][]byte
 
-// Len returns the number of pieces.
-func (l List) Len() int { return len(l) }
-
-// Piece returns a piece.
-func (l List) Piece(i int) []byte { return l[i] }
+// Next returns a piece.
+func (l List) Next(place int) ([]byte, int) {
+	switch {
+	case len(l) == 0:
+		return nil, End
+	case place == len(l)-1:
+		return l[place], End
+	}
+	return l[place], place + 1
+}
 
 // onePiece is the largest body that is joined before it is sent. A body that
 // net/http knows to be in memory travels in one write with its header; above
@@ -38,7 +47,7 @@ type requestBody struct {
 	wrote atomic.Bool // the transport is through with it
 
 	pieces Pieces
-	next   int    // piece
+	next   int    // place of a piece
 	rest   []byte // of the piece before it
 
 	whole  []byte       // a body in one piece
@@ -64,16 +73,20 @@ func (b *requestBody) load(pieces Pieces) (io.ReadCloser, int64) {
 	b.begun.Store(false)
 	b.wrote.Store(false)
 	size := 0
-	for i := range pieces.Len() {
-		size += len(pieces.Piece(i))
+	for at := 0; at != End; {
+		var piece []byte
+		piece, at = pieces.Next(at)
+		size += len(piece)
 	}
 	if size > onePiece {
 		b.pieces, b.next, b.rest = pieces, 0, nil
 		return b, int64(size)
 	}
 	b.whole = b.whole[:0]
-	for i := range pieces.Len() {
-		b.whole = append(b.whole, pieces.Piece(i)...)
+	for at := 0; at != End; {
+		var piece []byte
+		piece, at = pieces.Next(at)
+		b.whole = append(b.whole, piece...)
 	}
 	b.reader.Reset(b.whole)
 	if b.joined == nil {
@@ -90,11 +103,10 @@ func (b *requestBody) Read(p []byte) (n int, err error) {
 	b.begun.Store(true)
 	for n < len(p) {
 		if len(b.rest) == 0 {
-			if b.next == b.pieces.Len() {
+			if b.next == End {
 				break
 			}
-			b.rest = b.pieces.Piece(b.next)
-			b.next++
+			b.rest, b.next = b.pieces.Next(b.next)
 		}
 		c := copy(p[n:], b.rest)
 		n += c

@@ -128,18 +128,28 @@ func (e *Endpoint) stream(x *Exchange, a Assembly) error {
 	return err
 }
 
-// Encoded returns what appendTo appends, in memory of just that size: messages
+// Encoded returns what appendTo makes of b, in memory of just that size: messages
 // are kept for as long as their run goes on.
-func (e *Endpoint) Encoded(appendTo func(b []byte) ([]byte, error)) ([]byte, error) {
+func (e *Endpoint) Encoded(appendTo func(b []byte) (model.Wire, error)) (model.Wire, error) {
 	buffer := e.buffer()
-	b, err := appendTo((*buffer)[:0])
+	w, err := appendTo((*buffer)[:0])
 	if err != nil {
-		return nil, err
+		return model.Wire{}, err
 	}
-	out := make([]byte, len(b))
-	copy(out, b)
+	b := w.Bytes
+	w.Bytes = make([]byte, len(b))
+	copy(w.Bytes, b)
 	e.again(buffer, b)
-	return out, nil
+	return w, nil
+}
+
+// WithText is b and behind it the text s, which may have been quoted before: nil
+// is a text that was not. A long text that was is referred to.
+func WithText(b []byte, s string, quoted []byte) model.Wire {
+	if quoted == nil {
+		return model.Wire{Bytes: AppendString(b, s)}
+	}
+	return model.Wire{Bytes: b, Text: quoted, At: len(b)}
 }
 
 func (e *Endpoint) buffer() *[]byte {

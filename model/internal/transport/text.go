@@ -82,15 +82,6 @@ func AppendString(dst []byte, s string) []byte {
 	return kernel.AppendValid(dst, s)
 }
 
-// AppendQuoted is AppendString of a text that may have been quoted before: nil
-// says that it was not.
-func AppendQuoted(dst []byte, s string, quoted []byte) []byte {
-	if quoted != nil {
-		return append(dst, quoted...)
-	}
-	return AppendString(dst, s)
-}
-
 // PairSurrogates returns JSON text with each escape of a lone surrogate
 // replaced by one of U+FFFD: strict endpoints refuse it. Every other byte
 // stays.
