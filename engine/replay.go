@@ -71,15 +71,20 @@ func NewReplay(run string, prior []kernel.Message) *Replay {
 // less the commits, which it carries out. The next Apply writes over the slice.
 // An error is the kernel's, or that of a content which does not fit, and leaves
 // everything as it was.
-func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
-	state, commands, err := kernel.AppendStep(r.room[:0], &r.State, e)
+func (r *Replay) Apply(e kernel.Event, c Content) (rest []kernel.Command, err error) {
+	before, undo, taken := r.State, r.history(), false
+	defer func() {
+		if !taken { // nor after a panic
+			r.State = before
+			r.restore(undo)
+		}
+	}()
+	commands, err := kernel.Advance(&r.State, r.room[:0], e)
 	if err != nil {
 		return nil, err
 	}
-	r.room = commands
-	undo := r.history()
+	r.room, rest = commands, commands[:0]
 	r.begin(e, c)
-	rest := commands[:0]
 	for _, cmd := range commands {
 		commit, ok := cmd.(kernel.Commit)
 		if !ok {
@@ -87,14 +92,13 @@ func (r *Replay) Apply(e kernel.Event, c Content) ([]kernel.Command, error) {
 			continue
 		}
 		if err := r.commit(e, commit, c); err != nil {
-			r.restore(undo)
 			return nil, err
 		}
 	}
 	if c.Result != nil {
-		r.addResult(e, c.Result) // the state before still knows the call
+		r.addResult(e, c.Result)
 	}
-	r.State = state
+	taken = true
 	r.Seq++
 	r.committed(undo.messages, c)
 	if r.observer != nil {
@@ -183,7 +187,7 @@ func (r *Replay) commit(e kernel.Event, commit kernel.Commit, c Content) error {
 		return nil
 	case kernel.CommitResult:
 		if call, facts := ResultOf(e); facts == nil || call != commit.Call {
-			r.addNoResult(e, &commit)
+			r.addNoResult(&commit)
 		}
 	}
 	_, err := r.History.Commit(commit, content)
@@ -284,13 +288,10 @@ func (r *Replay) addResult(e kernel.Event, content *Result) {
 }
 
 // addNoResult keeps as a fact that a call was answered without a result.
-func (r *Replay) addNoResult(e kernel.Event, commit *kernel.Commit) {
+func (r *Replay) addNoResult(commit *kernel.Commit) {
 	fact := verify.NoResult{
 		Evidence: r.evidence(r.Seq + 1), Seq: r.Seq + 1, Turn: r.State.Turn,
 		Call: commit.Call, Text: commit.Text, IsError: commit.IsError, Code: commit.Code,
-	}
-	if replied, ok := e.(kernel.ModelReplied); ok { // the state before is of the turn before
-		fact.Turn = replied.Turn
 	}
 	if c := r.called(commit.Call); c != nil {
 		fact.Tool, fact.Arguments = c.Name, []byte(c.Arguments)

@@ -108,7 +108,7 @@ func BenchmarkShortRun(b *testing.B) {
 			var s State
 			var err error
 			for _, e := range events {
-				if s, room, err = AppendStep(room[:0], &s, e); err != nil {
+				if room, err = Advance(&s, room[:0], e); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -9,9 +9,9 @@
 // events give the same states and the same commands, byte for byte. An event
 // that the state does not allow is an error and changes nothing: the State
 // that went in is still good, because Step never writes through a slice or a
-// pointer that it was given. [AppendStep] promises the same, but for one slice:
-// it writes commands into the room behind those that it is given, which is to
-// be the caller's alone.
+// pointer that it was given. [Advance] is the same in place: it writes to the one
+// State that it is given, but not through it, and commands into the room behind
+// others. Both are to be the caller's alone.
 //
 // The kernel decides on facts about messages (identifiers, names, argument
 // bytes, digests, sizes, stop reasons, usage). The text of a question, of a

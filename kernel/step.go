@@ -10,19 +10,25 @@ import (
 // UNEXPECTED_EVENT, INVALID_EVENT or CONFIGURATION (a bad Spec); the state it
 // then returns is s itself.
 func Step(s State, e Event) (State, []Command, error) {
-	return AppendStep(nil, &s, e)
-}
-
-// AppendStep is Step that appends the commands to those before, so that a driver
-// can take the room of earlier ones that it has carried out. With an error it
-// returns before as it is. It only reads s.
-func AppendStep(before []Command, s *State, e Event) (next State, commands []Command, err error) {
-	next, commands = *s, before
-	m := machine{State: &next, out: &commands}
-	if err := m.step(e); err != nil {
-		return *s, before, err
+	next := s
+	commands, err := Advance(&next, nil, e)
+	if err != nil {
+		return s, nil, err
 	}
 	return next, commands, nil
+}
+
+// Advance is Step in place, for a driver that steps often. It appends the
+// commands to those before, whose room may have held earlier ones. With an error
+// s is of no use any more, and before is returned as it is: a driver that goes on
+// after errors keeps a copy of s, to which nothing ever happens.
+func Advance(s *State, before []Command, e Event) (commands []Command, err error) {
+	commands = before
+	m := machine{State: s, out: &commands}
+	if err := m.step(e); err != nil {
+		return before, err
+	}
+	return commands, nil
 }
 
 // machine is a step in progress: the state that is becoming, and the commands
