@@ -43,9 +43,9 @@ type preparation struct {
 // prepare answers PrepareContext. A preparation that fails leaves everything as
 // it was.
 func (x *Execution) prepare(c kernel.PrepareContext) Task {
-	p := new(preparation)
-	if x.Pure(c) { // then it is over before the next one begins
-		p = &x.preparing
+	p := &x.preparing
+	if !x.Pure(c) { // else it is over before the next one begins
+		p = new(preparation)
 	}
 	*p = preparation{
 		x: x, c: c, messages: x.History.Messages(), sheet: x.sheet.frozen(), question: x.question,

@@ -311,24 +311,23 @@ func (r *run) flush(ctx context.Context) error {
 	now := r.eng.clock.Now().UTC().Round(0) // leases go by the clock on the wall, also while the machine sleeps
 	b.lease = r.lease
 	b.lease.Until = now.Add(r.eng.lease)
-	head := r.summary()
-	parks := r.mayPark(&head, now)
 	entry := journal.Entry{
-		Head: head, Records: b.records, Lease: &b.lease, Now: now,
-		Release: parks || head.State == journal.Stopped || r.leaves(),
-		Asked:   b.asked, Closed: b.closed, Settled: b.settled, Claim: b.claim, Spent: b.spent, Applied: b.applied,
+		Head: r.summary(), Records: b.records, Lease: &b.lease, Now: now,
+		Asked: b.asked, Closed: b.closed, Settled: b.settled, Claim: b.claim, Spent: b.spent, Applied: b.applied,
 		Seen:  b.seen,
 		Heard: !r.halting && !r.known.deaf,
 	}
+	parks := r.mayPark(&entry.Head, now)
+	entry.Release = parks || entry.Head.State == journal.Stopped || r.leaves()
 	if b.records[0].Seq == 1 {
 		entry.Place, entry.Noticed = r.place, b.noticed
 	}
-	err := r.append(ctx, entry)
+	err := r.append(ctx, &entry)
 	if err != nil && !r.landed(err, entry.Release) {
 		return err
 	}
-	head.LastSeq = r.x.Seq
-	r.head, r.lease, r.parked, r.free = head, b.lease, parks, entry.Release
+	entry.Head.LastSeq = r.x.Seq
+	r.head, r.lease, r.parked, r.free = entry.Head, b.lease, parks, entry.Release
 	records := b.records
 	clear(records) // the journal has what it keeps of them
 	r.batch = batch{records: records[:0]}
@@ -348,9 +347,9 @@ func (r *run) summary() journal.Head {
 }
 
 // append appends to a journal that may be the embedding program's own.
-func (r *run) append(ctx context.Context, e journal.Entry) (err error) {
+func (r *run) append(ctx context.Context, e *journal.Entry) (err error) {
 	defer r.eng.containJournal(&err)
-	return r.eng.journal.Append(ctx, e)
+	return r.eng.journal.Append(ctx, *e)
 }
 
 // journaled is the run's head as the journal has it.
