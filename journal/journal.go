@@ -51,8 +51,9 @@ type Journal interface {
 	// LOCAL_STORAGE, or the context's error: after either all of e is there, or
 	// nothing of it.
 	//
-	// The journal may keep the slices inside records: never change their bytes.
-	// The list of records is the caller's again once Append returns nil.
+	// The journal may keep the slices inside records, and the caller goes on reading
+	// them: nobody ever changes their bytes. The list of records is the caller's
+	// again once Append returns nil.
 	//
 	// What an entry carries beside its records is part of the transaction, in
 	// the order of Entry's fields: what comes later sees what came before. The

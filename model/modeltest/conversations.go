@@ -278,7 +278,7 @@ func encodeQuoted(t *testing.T, enc model.Encoder, m *model.Message) {
 	if all := m.Wire.Append(nil); err != nil || !bytes.Equal(got.Append(nil), all) {
 		t.Errorf("with its text quoted before: %s, %v\nwithout: %s", got.Append(nil), err, all)
 	}
-	if got.Text != nil && string(got.Text) != string(quoted) {
+	if got.Text != nil && !bytes.Equal(got.Text, quoted) {
 		t.Errorf("the text %s became %s", quoted, got.Text)
 	}
 	m.Wire = got
