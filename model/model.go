@@ -30,14 +30,18 @@ type Model interface {
 // Encoder is what a Model implements when its wire's form of a message can be
 // kept: each message is then encoded once and a request is bytes joined.
 type Encoder interface {
-	// EncodeMessage returns one message in the form of the wire, for Message.Wire.
-	// quoted is the text of a result as a JSON string, as kernel.AppendString
-	// quotes it, where the caller has that already: the Wire can then refer to it.
-	// nil: the caller has not. m is not kept, and neither is ever changed: others
-	// hold them too.
+	// EncodeMessage returns one message in the form of the wire, for Message.Wire,
+	// without what stands between messages: Call adds that. quoted is the text of
+	// a result as a JSON string with its quotes, as kernel.AppendString writes it,
+	// where the caller has that already, as of a long one: the Wire can then refer
+	// to it. nil: the caller has not. m is not kept, and neither is ever changed:
+	// others hold them too. A message that the wire cannot carry is
+	// INVALID_ARGUMENT.
 	EncodeMessage(m *kernel.Message, quoted []byte) (Wire, error)
 	// EncodeHead returns the wire's bytes of what precedes the messages, for
-	// Request.Head. The bytes may be shared and are never changed.
+	// Request.Head. The bytes may be shared and are never changed. A schema that
+	// is no JSON object is INVALID_ARGUMENT; with the strict profile, a tool that
+	// the official endpoint refuses is CONFIGURATION.
 	EncodeHead(system string, tools []Tool) ([]byte, error)
 }
 

@@ -40,6 +40,9 @@ func buildWithoutSkills(c *config.Config, journal string, ask elicitor) (agent *
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := c.CheckWindow(); err != nil {
+		return nil, nil, err
+	}
 	if err := checkStartable(c); err != nil {
 		return nil, nil, err
 	}

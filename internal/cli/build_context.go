@@ -19,13 +19,11 @@ func buildContext(c *config.Context) engine.Context {
 // checkContext looks whether anything fits into the window.
 func checkContext(c *config.Config) check {
 	x := &c.Context
-	room := x.Window - x.Reserve - c.Model.MaxTokens
-	switch {
-	case x.Window == 0:
+	if x.Window == 0 {
 		return check{Name: "context", Status: checkOK, Detail: "no window is configured: the history is made smaller when the provider refuses a request as too long"}
-	case room <= 0:
-		return check{Name: "context", Status: checkBroken, Detail: fmt.Sprintf("the window (%d) leaves nothing beside the output limit (%d) and the reserve (%d)", x.Window, c.Model.MaxTokens, x.Reserve),
-			Hint: "give context.window all that the model takes, input and output together, or lower model.max_tokens"}
 	}
-	return check{Name: "context", Status: checkOK, Detail: fmt.Sprintf("at most %d tokens of input, summaries by %s", room, x.Said().Summarize)}
+	if err := c.CheckWindow(); err != nil {
+		return broken("context", err)
+	}
+	return check{Name: "context", Status: checkOK, Detail: fmt.Sprintf("at most %d tokens of input, summaries by %s", x.Window-x.Reserve-c.Model.MaxTokens, x.Said().Summarize)}
 }

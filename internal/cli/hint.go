@@ -15,6 +15,8 @@ type clues struct {
 	provider string
 	failed   kernel.Failure // of the latest model request that was not ended from here; zero when one was replied to since
 	inTheWay string         // the unknown effect on whose account a call was not run
+	denied   int            // calls that the policy or a hook refused
+	began    bool           // a call did run
 }
 
 // note takes the next event into account.
@@ -35,6 +37,12 @@ func (c *clues) note(e kernel.Event, content engine.Content) {
 		if e.Why == kernel.ClaimUnknown || e.Why == kernel.ClaimBlocked {
 			c.inTheWay = e.Effect
 		}
+	case kernel.CallDecided:
+		if e.Answer == kernel.Deny {
+			c.denied++
+		}
+	case kernel.CallStarted:
+		c.began = true
 	}
 }
 
@@ -64,8 +72,11 @@ func hintAfter(o *kernel.Outcome, profile kernel.Profile, c clues, again string)
 	case kernel.StopModelError:
 		return hintModelError(o.Detail, c)
 	}
-	if c.inTheWay != "" {
+	switch {
+	case c.inTheWay != "":
 		return hintInTheWay(c.inTheWay, again)
+	case c.denied > 0 && !c.began:
+		return fmt.Sprintf("no tool ran, since every call was refused (%d): the timeline says by what, and `holdfast policy explain TOOL ARGS` what the rules answer to a call", c.denied)
 	}
 	return ""
 }

@@ -106,6 +106,29 @@ func TestHintInTheWay(t *testing.T) {
 	}
 }
 
+// A run whose every call was refused may well have answered: it is said that
+// nothing ran, and not where something did.
+func TestHintWhereEveryCallWasRefused(t *testing.T) {
+	var c clues
+	for _, e := range []kernel.Event{kernel.RunStarted{}, kernel.CallDecided{Answer: kernel.Deny}, kernel.CallDecided{Answer: kernel.Allow}, kernel.CallDecided{Answer: kernel.Deny}} {
+		c.note(e, engine.Content{})
+	}
+	hint := func() string {
+		return hintAfter(&kernel.Outcome{Stop: kernel.StopAnswered}, kernel.Strict, c, "")
+	}
+	if got := hint(); !strings.HasPrefix(got, "no tool ran, since every call was refused (2): ") {
+		t.Errorf("%q", got)
+	}
+	c.note(kernel.CallStarted{}, engine.Content{})
+	if got := hint(); got != "" {
+		t.Errorf("a call ran: %q", got)
+	}
+	c.note(kernel.RunStarted{}, engine.Content{})
+	if got := hint(); got != "" {
+		t.Errorf("no call was refused: %q", got)
+	}
+}
+
 // The desk says the same in both languages, without limits that it has no flag for.
 func TestDeskHintAfterGivingUp(t *testing.T) {
 	a := &app{env: func(string) string { return "" }}

@@ -100,7 +100,7 @@ func testRetryAfter(t *testing.T, f Factory) {
 					got = *e.RetryAfter
 				}
 				if e.Kind != kernel.FailStatus || e.Status != status || got != tc.want {
-					t.Errorf("%s %d, wait %v; want status %d, wait %v", e.Kind, e.Status, got, status, tc.want)
+					t.Errorf("%s %d, RetryAfter %v; want %s %d, %v (%v: nil)", e.Kind, e.Status, got, kernel.FailStatus, status, tc.want, never)
 				}
 			}
 		})
@@ -144,7 +144,7 @@ func testErrorEvents(t *testing.T, f Factory) {
 		b := f.start(t, Config{Stream: true}, stub.Options{})
 		b.srv.Play(stub.Step{Reply: &stub.Reply{Text: "x"}, Fail: &stub.Fail{Kind: kernel.FailQuota, Status: 402}})
 		if e := b.failure(user("hi")); e.Kind != kernel.FailQuota {
-			t.Errorf("kind %s", e.Kind)
+			t.Errorf("kind %s, want %s", e.Kind, kernel.FailQuota)
 		}
 	})
 }

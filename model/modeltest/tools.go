@@ -49,14 +49,14 @@ func testTools(t *testing.T, f Factory) {
 			req.Tools = tools
 			e := b.failure(req)
 			if e.Kind != kernel.FailRequest || b.srv.Count() != 0 {
-				t.Errorf("kind %s after %d requests", e.Kind, b.srv.Count())
+				t.Errorf("kind %s after %d requests, want %s and none", e.Kind, b.srv.Count(), kernel.FailRequest)
 			}
 			if name != "too many" && !strings.Contains(e.Message, "offender") {
 				t.Errorf("the message does not name the tool: %s", e.Message)
 			}
 			if enc, ok := b.model.(model.Encoder); ok {
 				if _, err := enc.EncodeHead("", tools); kernel.CodeOf(err) != kernel.CodeConfiguration {
-					t.Errorf("head: %v", err)
+					t.Errorf("EncodeHead: %v, want an error of code %s", err, kernel.CodeConfiguration)
 				}
 			}
 			tolerant := f.start(t, Config{Profile: kernel.Tolerant}, stub.Options{})

@@ -1,6 +1,11 @@
 package config
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/holdfast-run/holdfast/kernel"
+)
 
 // Context bounds what a request holds. Zero is unset.
 type Context struct {
@@ -52,7 +57,28 @@ func (c *Config) decodeContext(v value) error {
 	if err == nil && x.Window > 0 && x.Window <= x.Reserve {
 		err = v.fail("give the model's whole window, input and output together", "window (%d) leaves nothing beside reserve (%d)", x.Window, x.Reserve)
 	}
+	if x.Window > 0 {
+		c.noted(v)
+	}
 	return err
+}
+
+// CheckWindow reports a window in which no request has room, as CONFIGURATION:
+// the output limit of a complete configuration is known.
+func (c *Config) CheckWindow() error {
+	x := &c.Context
+	if x.Window == 0 || x.Window-x.Reserve > c.Model.MaxTokens {
+		return nil
+	}
+	place := ""
+	if at := c.Places["context"]; at != "" { // it is not kept with a run
+		place = at + ": "
+	}
+	return &kernel.Error{
+		Code:    kernel.CodeConfiguration,
+		Message: fmt.Sprintf("%scontext: window (%d) leaves nothing beside the output limit (%d) and reserve (%d)", place, x.Window, c.Model.MaxTokens, x.Reserve),
+		Hint:    "give context.window all that the model takes, input and output together, or lower model.max_tokens",
+	}
 }
 
 // storedContext is what is kept with a run.

@@ -144,7 +144,7 @@ func (c *Config) providerFrom(env func(string) string) (string, error) {
 	case anthropic && !openai:
 		return Anthropic, nil
 	case openai:
-		return "", c.fail("no provider is set, and the environment has keys of two", "write model: {provider: openai} or {provider: anthropic}")
+		return "", c.fail("no provider is set, and the environment has keys of two", "write model: {provider: openai} or {provider: anthropic} into holdfast.yaml, or unset OPENAI_API_KEY or ANTHROPIC_API_KEY")
 	}
 	return "", c.fail("no model is configured",
 		"set OPENAI_API_KEY and OPENAI_MODEL (or ANTHROPIC_API_KEY and ANTHROPIC_MODEL), or write a model section: a server on this machine needs no key; `holdfast demo` needs neither")
