@@ -28,7 +28,7 @@ func (p *preparation) attach(ctx context.Context, instead Report) error {
 	if len(p.x.agent.Attach) == 0 {
 		return nil
 	}
-	var all []prompt.Attachment
+	all := []prompt.Attachment{}
 	for i, a := range p.x.agent.Attach {
 		some, err := p.ask(ctx, a, instead)
 		if err != nil {
@@ -165,7 +165,7 @@ func (p *preparation) notify() error {
 		}
 	}
 	message := prompt.UserText(noticesText(p.notices))
-	encoded := p.x.encoded(&message, model.Wire{})
+	encoded := p.x.encoded(&message, model.Encoded{})
 	p.back = messageTokens(&encoded)
 	return nil
 }
@@ -207,7 +207,7 @@ func (x *Execution) lay(e kernel.ContextPrepared, content *Prepared) {
 			due[i] = x.notice(id)
 		}
 		message := prompt.UserText(noticesText(due))
-		back := x.encoded(&message, model.Wire{})
+		back := x.encoded(&message, model.Encoded{})
 		s.back, behind = &back, messageTokens(&back)
 	}
 	s.sent = s.tokens + x.headTokens() + s.ahead + behind

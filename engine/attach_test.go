@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-run/holdfast/engine"
+	"github.com/holdfast-run/holdfast/journal"
 	"github.com/holdfast-run/holdfast/kernel"
 	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/prompt"
@@ -68,6 +69,46 @@ func TestAttachmentsGoWithRequestsAlone(t *testing.T) {
 	}
 }
 
+// What is withdrawn is in no later request, of a run that was taken over either.
+func TestAttachmentsAreWithdrawn(t *testing.T) {
+	for name, with := range models() {
+		f, m := with()
+		f.steps = steps{asks("c1"), asks("c2"), answers("done")}
+		a := agent(t, m, 10)
+		a.Attach = []prompt.Attacher{attacher(func(_ context.Context, r prompt.AttachRequest) ([]prompt.Attachment, error) {
+			if r.Turn > 1 {
+				return nil, nil
+			}
+			return []prompt.Attachment{{Kind: "memory", ID: "a", Text: "the door is blue"}}, nil
+		})}
+		d := begin(t, a, "run_1", "why", nil)
+		if out := d.run(); out.Stop != kernel.StopAnswered {
+			t.Fatalf("%s: %+v", name, out)
+		}
+		for i := range f.seen {
+			if n := count(texts(&f.seen[i]), "the door is blue"); n != max(0, 1-i) {
+				t.Errorf("%s: request %d has it %d times", name, i+1, n)
+			}
+		}
+		if got := fronts(d); !slices.Equal(got, []bool{true, true, false}) {
+			t.Errorf("%s: kept with preparations %v", name, got)
+		}
+		replayed(t, d, a)
+		prepared := slices.IndexFunc(d.records, func(r journal.Record) bool { return string(r.Content) == `{"front":[]}` })
+		if prepared < 0 || d.records[prepared].Kind != kernel.KindContextPrepared {
+			t.Errorf("%s: no record says that nothing is attached any more", name)
+		}
+	}
+	// As it was written once.
+	c, err := engine.DecodeContent(kernel.KindContextPrepared, []byte(`{"front":null}`))
+	if err != nil || c.Prepared.Front == nil || len(*c.Prepared.Front) != 0 {
+		t.Errorf("%+v, %v", c.Prepared, err)
+	}
+	if c, err = engine.DecodeContent(kernel.KindContextPrepared, []byte(`{"tools":[]}`)); err != nil || c.Prepared.Front != nil {
+		t.Errorf("%+v, %v", c.Prepared, err)
+	}
+}
+
 func models() map[string]func() (*fake, model.Model) {
 	return map[string]func() (*fake, model.Model){
 		"plain":   func() (*fake, model.Model) { f := &fake{}; return f, f },
@@ -115,7 +156,7 @@ func replayed(t *testing.T, d *drive, a *engine.Agent) {
 			t.Errorf("the request after record %d is another one: %s", n+1, diff)
 		}
 		for i := range want.Messages {
-			if !bytes.Equal(want.Messages[i].Wire.Append(nil), f.seen[0].Messages[i].Wire.Append(nil)) {
+			if !bytes.Equal(want.Messages[i].Encoded.Append(nil), f.seen[0].Messages[i].Encoded.Append(nil)) {
 				t.Errorf("message %d of the request after record %d has other bytes", i, n+1)
 			}
 		}

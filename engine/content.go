@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"time"
@@ -39,7 +40,7 @@ type Prepared struct {
 	// Tools are those of sources that the run offers for the first time.
 	Tools []Definition `json:"tools,omitempty"`
 
-	wire model.Wire // of Front, where it is encoded already
+	wire model.Encoded // of Front, where it is encoded already
 }
 
 // Over is the content of ContextOver.
@@ -86,6 +87,9 @@ func (r *Result) write() {
 	end := len(b)
 	r.written = r.appendRest(b)
 	r.quoted = r.written[len(beforeText):end:end]
+	if len(r.quoted) < len(r.written)/2 { // the text would keep the facts in memory for as long as the run goes on
+		r.quoted = bytes.Clone(r.quoted)
+	}
 }
 
 // quoted is the text of m as a JSON string, where c is its result and has it.
@@ -157,5 +161,17 @@ func DecodeContent(kind kernel.EventKind, b []byte) (Content, error) {
 	if err := json.Unmarshal(b, into); err != nil {
 		return Content{}, &kernel.Error{Code: kernel.CodeLocalStorage, Message: "the content of a " + string(kind) + " record cannot be read", Err: err}
 	}
+	if p := c.Prepared; p != nil && p.Front == nil && withdrawn(b) {
+		p.Front = new([]prompt.Attachment)
+	}
 	return c, nil
+}
+
+// withdrawn tells a Front that is null, as it was once written where nothing is
+// attached any more, from one that is not there.
+func withdrawn(b []byte) bool {
+	var given struct {
+		Front json.RawMessage `json:"front"`
+	}
+	return json.Unmarshal(b, &given) == nil && given.Front != nil
 }

@@ -15,8 +15,8 @@ import (
 
 	"github.com/holdfast-run/holdfast/engine"
 	"github.com/holdfast-run/holdfast/kernel"
-	"github.com/holdfast-run/holdfast/model"
 	"github.com/holdfast-run/holdfast/policy"
+	"github.com/holdfast-run/holdfast/tool"
 )
 
 // A result reads back from the journal as it was, whatever its text.
@@ -63,23 +63,51 @@ func TestLongResultIsQuotedOnce(t *testing.T) {
 		if size >= 300 {
 			want = string(kernel.AppendString(nil, content.Result.Text))
 		}
-		if len(f.quoted) != 1 || f.quoted[0] != want {
+		if len(f.quoted) != 1 || string(f.quoted[0]) != want {
 			t.Errorf("a result of %d bytes was encoded as quoted: %.80q, want %.80q", size, f.quoted, want)
 		}
+		if want == "" {
+			continue
+		}
+		text := f.seen[1].Messages[2].Encoded.Text
+		at := bytes.Index(d.records[i].Content, text)
+		if string(text) != want || &text[0] != &d.records[i].Content[at] || cap(text) != len(text) {
+			t.Errorf("a result of %d bytes: the request has a text of its own, or room to write behind it (%d of %d)", size, len(text), cap(text))
+		}
+	}
+}
+
+// A request keeps the text of a result in memory, and not the facts beside it.
+func TestShortTextKeepsNoFacts(t *testing.T) {
+	f := &fake{steps: steps{asks("c1"), answers("done")}}
+	a := agent(t, encoder{f}, 0)
+	facts, err := tool.Func(tool.Spec{Name: "look", Description: "Looks.", Effect: kernel.Read}, func(context.Context, tool.Call, struct {
+		At string `json:"at"`
+	}) (tool.Result, error) {
+		return tool.Result{Text: strings.Repeat("x", 300), Data: json.RawMessage(`"` + strings.Repeat("y", 2000) + `"`)}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Tools, err = tool.NewSet(facts); err != nil {
+		t.Fatal(err)
+	}
+	d := begin(t, a, "r", "q", nil)
+	if o := d.run(); o == nil || o.Stop != kernel.StopAnswered {
+		t.Fatalf("stopped: %+v", o)
+	}
+	i := slices.IndexFunc(d.events, func(e kernel.Event) bool { return e.Kind() == kernel.KindCallReturned })
+	text := f.seen[1].Messages[2].Encoded.Text
+	at := bytes.Index(d.records[i].Content, text)
+	if len(text) != 302 || at < 0 || &text[0] == &d.records[i].Content[at] {
+		t.Errorf("a text of %d bytes, at %d of a record of %d", len(text), at, len(d.records[i].Content))
 	}
 }
 
 // The result of a call also lets the answers of those behind it into the history,
 // and is quoted for its own message alone.
 func TestResultIsQuotedForItsOwnMessage(t *testing.T) {
-	f := &fake{steps: steps{func(*model.Request) (*model.Reply, error) {
-		r := &model.Reply{Message: kernel.Message{Role: kernel.RoleAssistant}, Stop: kernel.StopCalls}
-		for _, id := range []string{"c1", "c2"} {
-			c := kernel.Call{ID: id, Name: "look", Arguments: `{"at":"` + id + `"}`}
-			r.Message.Blocks = append(r.Message.Blocks, kernel.Block{Kind: kernel.BlockCall, Call: &c})
-		}
-		return r, nil
-	}, answers("done")}}
+	f := &fake{steps: steps{asksTwice, answers("done")}}
 	a := agent(t, encoder{f}, 300)
 	a.Policy = firstOnly{}
 	d := begin(t, a, "r", "q", nil)
@@ -87,7 +115,7 @@ func TestResultIsQuotedForItsOwnMessage(t *testing.T) {
 		t.Fatalf("stopped: %+v", o)
 	}
 	want := []string{string(kernel.AppendString(nil, "c1:"+strings.Repeat("x", 300))), ""}
-	if !slices.Equal(f.quoted, want) {
+	if !slices.EqualFunc(f.quoted, want, func(q []byte, s string) bool { return string(q) == s }) {
 		t.Errorf("quoted %.60q, want %.60q", f.quoted, want)
 	}
 }

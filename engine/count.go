@@ -39,8 +39,8 @@ func (p *preparation) counted(c model.Counter) (n int64, ok bool) {
 	}
 	for i := range p.encoded {
 		m := &p.encoded[i]
-		if m.Wire.Bytes != nil {
-			texts = append(texts, string(m.Wire.Append(nil)))
+		if m.Encoded.Before != nil {
+			texts = append(texts, string(m.Encoded.Append(nil)))
 			continue
 		}
 		for _, b := range m.Blocks {

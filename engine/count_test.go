@@ -13,6 +13,7 @@ type counting struct {
 	encoder
 	bytes int64 // 0: it does not know
 	asked int
+	all   int // bytes that were counted, since the run began
 }
 
 func (c *counting) CountTokens(text string) (int64, bool) {
@@ -23,6 +24,7 @@ func (c *counting) CountTokens(text string) (int64, bool) {
 	if c.bytes == 0 {
 		return 0, false
 	}
+	c.all += len(text)
 	return int64(len(text)) / c.bytes, true
 }
 
@@ -61,5 +63,34 @@ func TestTokenizerNearTheWindow(t *testing.T) {
 				t.Errorf("stop %s (%s), asked %d times", out.Stop, out.Detail, c.asked)
 			}
 		})
+	}
+}
+
+// What is counted is the whole of a request, with the long results that it refers
+// to.
+func TestTokenizerSeesLongResults(t *testing.T) {
+	run := func(window int64) (last int64, c *counting) {
+		c = &counting{encoder: encoder{&fake{steps: steps{asks("c1"), answers("done")}}}, bytes: 8}
+		a := agent(t, c, 5000)
+		a.Context = engine.Context{Window: window}
+		d := begin(t, a, "run_1", "why", nil)
+		if out := d.run(); out.Stop != kernel.StopAnswered {
+			t.Fatalf("%s (%s)", out.Stop, out.Detail)
+		}
+		for _, e := range d.events {
+			if p, ok := e.(kernel.ContextPrepared); ok {
+				last = p.InputTokens
+			}
+		}
+		return last, c
+	}
+	estimate, _ := run(0)
+	_, c := run(100 + estimate*95/100)
+	sent := len(c.seen[1].Head)
+	for i := range c.seen[1].Messages {
+		sent += len(c.seen[1].Messages[i].Encoded.Append(nil))
+	}
+	if c.all != sent || sent < 5000 {
+		t.Errorf("%d bytes were counted of a request of %d", c.all, sent)
 	}
 }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -119,7 +120,7 @@ type fake struct {
 	steps   []func(*model.Request) (*model.Reply, error)
 	seen    []model.Request
 	encoded map[string]int
-	quoted  []string // texts of results, as they came quoted
+	quoted  [][]byte // texts of results, as they came quoted
 	max     int
 }
 
@@ -139,16 +140,19 @@ func (f *fake) Call(_ context.Context, req *model.Request, _ func(model.Delta)) 
 // encoder is a fake that keeps bytes.
 type encoder struct{ *fake }
 
-func (f encoder) EncodeMessage(m *kernel.Message, quoted []byte) (model.Wire, error) {
+func (f encoder) EncodeMessage(m *kernel.Message, quoted []byte) (model.Encoded, error) {
 	if m.Role == kernel.RoleTool {
-		f.quoted = append(f.quoted, string(quoted))
+		f.quoted = append(f.quoted, quoted)
 	}
 	b, err := json.Marshal(m)
 	if f.encoded == nil {
 		f.encoded = map[string]int{}
 	}
 	f.encoded[string(b)]++
-	return model.Wire{Bytes: b}, err
+	if i := bytes.Index(b, quoted); quoted != nil && i >= 0 {
+		return model.Encoded{Before: b[:i], Text: quoted, After: b[i+len(quoted):]}, err
+	}
+	return model.Encoded{Before: b}, err
 }
 
 func (f encoder) EncodeHead(system string, tools []model.Tool) ([]byte, error) {

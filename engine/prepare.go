@@ -35,9 +35,9 @@ type preparation struct {
 
 	attached []prompt.Attachment
 	front    string
-	ahead    int64      // tokens of it
-	wire     model.Wire // of it, where it has changed
-	back     int64      // tokens of the notices
+	ahead    int64         // tokens of it
+	wire     model.Encoded // of it, where it has changed
+	back     int64         // tokens of the notices
 }
 
 // prepare answers PrepareContext. A preparation that fails leaves everything as

@@ -69,13 +69,17 @@ func NewReplay(run string, prior []kernel.Message) *Replay {
 
 // Apply takes the run one event further and returns the commands it causes,
 // less the commits, which it carries out. The next Apply writes over the slice.
-// An error is the kernel's, or that of a content which does not fit, and leaves
-// everything as it was.
+// An error is the kernel's, or that of a content which does not fit. It leaves
+// everything as it was, and so does a panic, unless it is the observer's.
 func (r *Replay) Apply(e kernel.Event, c Content) (rest []kernel.Command, err error) {
-	before, undo, taken := r.State, r.history(), false
+	before, taken := r.State, false
+	var undo historyMark
 	defer func() {
-		if !taken { // nor after a panic
-			r.State = before
+		if taken {
+			return
+		}
+		r.State = before
+		if undo.history != nil { // the kernel took the event
 			r.restore(undo)
 		}
 	}()
@@ -84,6 +88,7 @@ func (r *Replay) Apply(e kernel.Event, c Content) (rest []kernel.Command, err er
 		return nil, err
 	}
 	r.room, rest = commands, commands[:0]
+	undo = r.history()
 	r.begin(e, c)
 	for _, cmd := range commands {
 		commit, ok := cmd.(kernel.Commit)

@@ -110,9 +110,9 @@ func (x *Execution) kept(m *kernel.Message, quoted []byte) {
 
 // encoded is a message as the model takes it. wire is its form where it is
 // encoded already.
-func (x *Execution) encoded(m *kernel.Message, wire model.Wire) model.Message {
-	if wire.Bytes != nil {
-		return model.Message{Message: m, Wire: wire}
+func (x *Execution) encoded(m *kernel.Message, wire model.Encoded) model.Message {
+	if wire.Before != nil {
+		return model.Message{Message: m, Encoded: wire}
 	}
 	return x.encodedNow(m, nil)
 }
@@ -125,10 +125,10 @@ func (x *Execution) encodedNow(m *kernel.Message, quoted []byte) model.Message {
 	if err != nil && x.fault == nil {
 		x.fault = &kernel.Error{Code: kernel.CodeInternal, Message: "a message cannot be encoded for the model: " + describe(err)}
 	}
-	return model.Message{Message: m, Wire: wire}
+	return model.Message{Message: m, Encoded: wire}
 }
 
-func (x *Execution) encodeMessage(m *kernel.Message, quoted []byte) (wire model.Wire, err error) {
+func (x *Execution) encodeMessage(m *kernel.Message, quoted []byte) (wire model.Encoded, err error) {
 	defer x.contain("the model's encoder", &err)
 	return x.encode.EncodeMessage(m, quoted)
 }
@@ -148,9 +148,9 @@ func (x *Execution) compacted(_, after []kernel.Message, c *prompt.Compaction) {
 			from = len(old) - c.Question
 		}
 		isNew := i < first && (i == 0 || c.Question == 0) || i >= first && spilled(c, len(after)-i)
-		var wire model.Wire
+		var wire model.Encoded
 		if !isNew && from >= 0 && from < len(old) {
-			wire = old[from].Wire
+			wire = old[from].Encoded
 		}
 		m := x.encoded(&after[i], wire)
 		s.all = append(s.all, m)
@@ -165,8 +165,8 @@ func spilled(c *prompt.Compaction, position int) bool {
 
 // messageTokens is what a message counts for in the estimate.
 func messageTokens(m *model.Message) int64 {
-	if m.Wire.Bytes != nil {
-		return prompt.EstimateTokens(m.Wire.Bytes, m.Wire.Text)
+	if m.Encoded.Before != nil {
+		return prompt.EstimateTokens(m.Encoded.Before, m.Encoded.Text, m.Encoded.After)
 	}
 	var n int64
 	for i := range m.Blocks {

@@ -26,7 +26,7 @@ func (x *Execution) summarize(c kernel.Summarize) Task {
 	system, record := held.Request(min(x.summary.messages, len(held.Messages)), x.recordRoom())
 	message := prompt.UserText(record)
 	req := &model.Request{
-		System: system, Messages: []model.Message{x.encoded(&message, model.Wire{})},
+		System: system, Messages: []model.Message{x.encoded(&message, model.Encoded{})},
 		MaxTokens: c.MaxTokens, Turn: c.Turn, Attempt: 1, Timeout: x.agent.requestTimeout(),
 	}
 	failed := func(f kernel.Failure) kernel.Event {

@@ -11,7 +11,8 @@
 // that went in is still good, because Step never writes through a slice or a
 // pointer that it was given. [Advance] is the same in place: it writes to the one
 // State that it is given, but not through it, and commands into the room behind
-// others. Both are to be the caller's alone.
+// others. Both are to be the caller's alone, and after an error that State is of
+// no use.
 //
 // The kernel decides on facts about messages (identifiers, names, argument
 // bytes, digests, sizes, stop reasons, usage). The text of a question, of a

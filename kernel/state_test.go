@@ -170,12 +170,14 @@ func TestAdvance(t *testing.T) {
 }
 
 // What a step refuses orders nothing, not even for a moment: nothing is written
-// behind the commands before it.
+// behind the commands before it. A copy of the state stays good, whatever a step
+// in place does.
 func TestAdvanceRefuses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := takeWalk(rapidChooser{t}, true, 40)
 		refused := 0
 		for i := range w.states {
+			was := encoded(t, w.states[i])
 			for _, e := range w.events {
 				room := [...]Command{Abort{Cmd: 1}, nil, nil}
 				spoilt := w.states[i]
@@ -187,6 +189,9 @@ func TestAdvanceRefuses(t *testing.T) {
 				if len(commands) != 1 || room != [...]Command{Abort{Cmd: 1}, nil, nil} {
 					t.Fatalf("state %d refuses %T with %v: %v ordered", i, e, err, room)
 				}
+			}
+			if is := encoded(t, w.states[i]); !bytes.Equal(is, was) {
+				t.Fatalf("a copy of state %d was changed:\n%s\n%s", i, was, is)
 			}
 		}
 		if refused == 0 {

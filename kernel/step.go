@@ -21,7 +21,7 @@ func Step(s State, e Event) (State, []Command, error) {
 // Advance is Step in place, for a driver that steps often. It appends the
 // commands to those before, whose room may have held earlier ones. With an error
 // s is of no use any more, and before is returned as it is: a driver that goes on
-// after errors keeps a copy of s, to which nothing ever happens.
+// after errors keeps a copy of s, which stays good.
 func Advance(s *State, before []Command, e Event) (commands []Command, err error) {
 	commands = before
 	m := machine{State: s, out: &commands}

@@ -9,6 +9,7 @@ package model
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,14 +31,14 @@ type Model interface {
 // Encoder is what a Model implements when its wire's form of a message can be
 // kept: each message is then encoded once and a request is bytes joined.
 type Encoder interface {
-	// EncodeMessage returns one message in the form of the wire, for Message.Wire,
-	// without what stands between messages: Call adds that. quoted is the text of
-	// a result as a JSON string with its quotes, as kernel.AppendString writes it,
-	// where the caller has that already, as of a long one: the Wire can then refer
-	// to it. nil: the caller has not. m is not kept, and neither is ever changed:
-	// others hold them too. A message that the wire cannot carry is
-	// INVALID_ARGUMENT.
-	EncodeMessage(m *kernel.Message, quoted []byte) (Wire, error)
+	// EncodeMessage returns one message in the form of the wire, for
+	// Message.Encoded, without what stands between messages: Call adds that. quoted
+	// is the text of a result as a JSON string with its quotes, as
+	// kernel.AppendString writes it, where the caller has that already, as of a
+	// long one: it can be Text. nil: the caller has not. m is not kept, and neither
+	// is ever changed: others hold them too. A message that the wire cannot carry
+	// is INVALID_ARGUMENT.
+	EncodeMessage(m *kernel.Message, quoted []byte) (Encoded, error)
 	// EncodeHead returns the wire's bytes of what precedes the messages, for
 	// Request.Head. The bytes may be shared and are never changed. A schema that
 	// is no JSON object is INVALID_ARGUMENT; with the strict profile, a tool that
@@ -77,22 +78,24 @@ type Tool struct {
 // an Encoder, what it made of it.
 type Message struct {
 	*kernel.Message
-	Wire Wire
+	Encoded Encoded
 }
 
-// Wire is a message in the form of a wire: Bytes with Text put in before
-// Bytes[At:]. Text is that of a long result, which the journal holds as well: it
-// is not copied. The zero value is of a message that is not encoded. What a Wire
-// refers to never changes.
-type Wire struct {
-	Bytes []byte // nil: not encoded
-	Text  []byte // nil: all is in Bytes
-	At    int    // from 0 to len(Bytes)
+// Encoded is a message in the form of a wire: three pieces that are sent one
+// behind the other. A short message is all in Before. Text is the text of a long
+// result as a JSON string, whose bytes the record of that result has as well. The
+// zero value is of a message that is not encoded. What it refers to never
+// changes.
+type Encoded struct {
+	Before []byte // nil: the message is not encoded
+	Text   []byte
+	After  []byte
 }
 
 // Append appends the whole message to b.
-func (w *Wire) Append(b []byte) []byte {
-	return append(append(append(b, w.Bytes[:w.At]...), w.Text...), w.Bytes[w.At:]...)
+func (e *Encoded) Append(b []byte) []byte {
+	b = slices.Grow(b, len(e.Before)+len(e.Text)+len(e.After))
+	return append(append(append(b, e.Before...), e.Text...), e.After...)
 }
 
 // Request is one request. The model does not change it and does not keep it.

@@ -29,7 +29,7 @@ type sink struct {
 func (s *sink) Call(_ context.Context, req *model.Request, _ func(model.Delta)) (*model.Reply, error) {
 	s.turns++
 	for i := range req.Messages {
-		s.sent += len(req.Messages[i].Wire.Bytes) + len(req.Messages[i].Wire.Text)
+		s.sent += len(req.Messages[i].Encoded.Before) + len(req.Messages[i].Encoded.Text) + len(req.Messages[i].Encoded.After)
 	}
 	call := kernel.Call{ID: fmt.Sprint("call_", s.turns), Name: "read", Arguments: `{"page":7}`}
 	return &model.Reply{

@@ -188,11 +188,11 @@ type encoding struct {
 	bad kernel.Role
 }
 
-func (e encoding) EncodeMessage(m *kernel.Message, _ []byte) (model.Wire, error) {
+func (e encoding) EncodeMessage(m *kernel.Message, _ []byte) (model.Encoded, error) {
 	if m.Role == e.bad {
 		panic("boom")
 	}
-	return model.Wire{Bytes: []byte("x")}, nil
+	return model.Encoded{Before: []byte("x")}, nil
 }
 
 func (e encoding) EncodeHead(string, []model.Tool) ([]byte, error) {

@@ -346,8 +346,8 @@ func (p picky) EncodeHead(_ string, tools []model.Tool) ([]byte, error) {
 	return []byte("head"), nil
 }
 
-func (p picky) EncodeMessage(*kernel.Message, []byte) (model.Wire, error) {
-	return model.Wire{Bytes: []byte("message")}, nil
+func (p picky) EncodeMessage(*kernel.Message, []byte) (model.Encoded, error) {
+	return model.Encoded{Before: []byte("message")}, nil
 }
 
 // One slow source keeps nobody else: a run that does not have it goes its way

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +52,14 @@ func testBytes(t *testing.T, j journal.Journal) {
 	records := recordsOf(1, 2)
 	records[0].Payload, records[0].Content = every, []byte(hard)
 	records[1].Payload, records[1].Content = []byte(hard), []byte("\xff\xfe broken \xc3")
-	mustAppend(t, j, head, records)
+	given := slices.Clone(records)
+	for i := range given {
+		given[i].Payload, given[i].Content = bytes.Clone(given[i].Payload), bytes.Clone(given[i].Content)
+	}
+	mustAppend(t, j, head, given)
+	if diff := cmp.Diff(records, given); diff != "" {
+		t.Errorf("the caller's own records (-given +left):\n%s", diff)
+	}
 	if diff := cmp.Diff(records, mustRead(t, j, head.Run)); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}

@@ -41,7 +41,7 @@ func history(tb testing.TB, m *Model, n int) *model.Request {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		req.Messages = append(req.Messages, model.Message{Message: msg, Wire: wire})
+		req.Messages = append(req.Messages, model.Message{Message: msg, Encoded: wire})
 	}
 	return req
 }

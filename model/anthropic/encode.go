@@ -63,29 +63,33 @@ func (m *Model) encodeHead(system string, tools []model.Tool) ([]byte, error) {
 // turn of this wire. A message that has nothing to say to this provider, such
 // as another one's reasoning alone, has no bytes. A message that the wire
 // cannot carry is INVALID_ARGUMENT.
-func (m *Model) EncodeMessage(msg *kernel.Message, quoted []byte) (model.Wire, error) {
-	return m.endpoint.Encoded(func(b []byte) (model.Wire, error) { return m.appendMessage(b, msg, quoted) })
+func (m *Model) EncodeMessage(msg *kernel.Message, quoted []byte) (model.Encoded, error) {
+	return m.endpoint.Encoded(quoted, func(b []byte) ([]byte, int, error) { return m.appendMessage(b, msg, quoted) })
 }
 
-func (m *Model) appendMessage(b []byte, msg *kernel.Message, quoted []byte) (w model.Wire, err error) {
+// appendMessage also returns where the text belongs that was quoted before; below
+// 0: nowhere.
+func (m *Model) appendMessage(b []byte, msg *kernel.Message, quoted []byte) (all []byte, at int, err error) {
+	at = -1
 	switch msg.Role {
 	case kernel.RoleUser, kernel.RoleAssistant:
 		for i := range msg.Blocks {
 			if b, err = m.appendBlock(b, msg.Role, &msg.Blocks[i]); err != nil {
-				return w, err
+				return nil, at, err
 			}
 		}
 		if len(b) == 0 && msg.Role == kernel.RoleUser {
 			b = appendText(b, empty)
 		}
-		return model.Wire{Bytes: b}, nil
 	case kernel.RoleTool:
 		if len(msg.Blocks) != 1 || msg.Blocks[0].Kind != kernel.BlockResult || msg.Blocks[0].CallID == "" {
-			return w, transport.BadMessage("a tool message is one result with the id of its call")
+			return nil, at, transport.BadMessage("a tool message is one result with the id of its call")
 		}
-		return withResult(b, &msg.Blocks[0], quoted), nil
+		b, at = appendResult(b, &msg.Blocks[0], quoted)
+	default:
+		err = transport.BadMessage("a message has an unknown role")
 	}
-	return w, transport.BadMessage("a message has an unknown role")
+	return b, at, err
 }
 
 // appendBlock appends one block, after a comma when it is not the first.
@@ -136,19 +140,19 @@ func appendCall(b []byte, c *kernel.Call) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-func withResult(b []byte, r *kernel.Block, quoted []byte) model.Wire {
+func appendResult(b []byte, r *kernel.Block, quoted []byte) (all []byte, at int) {
 	text := r.Text
 	if strings.TrimSpace(text) == "" {
 		text, quoted = empty, nil
 	}
 	b = append(b, `{"type":"tool_result","tool_use_id":`...)
 	b = transport.AppendString(b, wireID(r.CallID))
-	w := transport.WithText(append(b, `,"content":`...), text, quoted)
+	b = append(b, `,"content":`...)
+	b, at = transport.AppendUnquoted(b, text, quoted)
 	if r.IsError {
-		w.Bytes = append(w.Bytes, `,"is_error":true`...)
+		b = append(b, `,"is_error":true`...)
 	}
-	w.Bytes = append(w.Bytes, '}')
-	return w
+	return append(b, '}'), at
 }
 
 // maxID is the longest id of a call: this wire sets no limit, and the narrowest

@@ -109,7 +109,7 @@ func TestKeptBytesAreSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept.Messages = append(kept.Messages, model.Message{Message: &kernel.Message{Role: msg.Role}, Wire: wire})
+		kept.Messages = append(kept.Messages, model.Message{Message: &kernel.Message{Role: msg.Role}, Encoded: wire})
 	}
 	if a, b := sent(t, fresh), sent(t, kept); a != b {
 		t.Errorf("fresh %s\nkept  %s", a, b)
@@ -124,12 +124,12 @@ func TestReplayOfThinking(t *testing.T) {
 	}
 	m := newModel(t, "http://127.0.0.1:1")
 	got, err := m.EncodeMessage(assistant(private("anthropic@127.0.0.1"), call("t1", "f", "{}")), nil)
-	if err != nil || string(got.Bytes) != thinking+`,{"type":"tool_use","id":"t1","name":"f","input":{}}` {
-		t.Errorf("%s, %v", got.Bytes, err)
+	if err != nil || string(got.Before) != thinking+`,{"type":"tool_use","id":"t1","name":"f","input":{}}` {
+		t.Errorf("%s, %v", got.Before, err)
 	}
 	got, err = m.EncodeMessage(assistant(private("anthropic"), private("openai"), say("hi")), nil)
-	if err != nil || string(got.Bytes) != `{"type":"text","text":"hi"}` {
-		t.Errorf("%s, %v", got.Bytes, err)
+	if err != nil || string(got.Before) != `{"type":"text","text":"hi"}` {
+		t.Errorf("%s, %v", got.Before, err)
 	}
 }
 
@@ -146,8 +146,8 @@ func TestForeignIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(use.Bytes), `"id":"`+wireID(id)+`"`) || !strings.Contains(string(answer.Bytes), `"tool_use_id":"`+wireID(id)+`"`) || wireID(id) == id {
-		t.Errorf("%s\n%s", use.Bytes, answer.Bytes)
+	if !strings.Contains(string(use.Before), `"id":"`+wireID(id)+`"`) || !strings.Contains(string(answer.Before), `"tool_use_id":"`+wireID(id)+`"`) || wireID(id) == id {
+		t.Errorf("%s\n%s", use.Before, answer.Before)
 	}
 	if wireID("toolu_01-A") != "toolu_01-A" || wireID("functions.get:1") == wireID(id) {
 		t.Error("ids are not told apart")
@@ -222,5 +222,21 @@ func TestNoPrintShowsTheKey(t *testing.T) {
 				t.Errorf("%s tells: %s", verb, s)
 			}
 		}
+	}
+}
+
+// A text that was quoted before is referred to, and nothing stands behind it in
+// the same memory.
+func TestQuotedTextIsNotCopied(t *testing.T) {
+	m := newModel(t, "http://127.0.0.1:1")
+	quoted := []byte(`"as it was quoted"`)
+	e, err := m.EncodeMessage(result("t1", "as it was quoted"), quoted)
+	if err != nil || len(e.Text) != len(quoted) || &e.Text[0] != &quoted[0] {
+		t.Fatalf("%s|%s|%s, %v", e.Before, e.Text, e.After, err)
+	}
+	before, after := string(e.Before), string(e.After)
+	_ = append(e.Before, 0)
+	if string(e.Before) != before || string(e.After) != after || !json.Valid(e.Append(nil)) {
+		t.Errorf("%s|%s|%s", e.Before, e.Text, e.After)
 	}
 }

@@ -17,9 +17,11 @@ func (m *Model) body(req *model.Request) ([][]byte, error) {
 			return nil, err
 		}
 	}
+	// A message has at most its three pieces and the glue before them; the head
+	// and the tail are there in any case.
 	t := turns{
 		model:     m,
-		pieces:    make([][]byte, 0, most(req.Messages)),
+		pieces:    make([][]byte, 0, 4*len(req.Messages)+2),
 		user:      []byte(`]},{"role":"user","content":[`),
 		assistant: []byte(`]},{"role":"assistant","content":[`),
 	}
@@ -41,19 +43,6 @@ func (m *Model) body(req *model.Request) ([][]byte, error) {
 	}
 	tail = strconv.AppendInt(append(tail, `],"max_tokens":`...), int64(limit), 10)
 	return append(t.pieces, append(tail, '}')), nil
-}
-
-// most is how many pieces a request has at most. A message has its bytes and the
-// glue before them, and two more where a text is between its bytes; the head and
-// the tail are there in any case.
-func most(messages []model.Message) int {
-	n := 2 + 2*len(messages)
-	for i := range messages {
-		if messages[i].Wire.Text != nil {
-			n += 2
-		}
-	}
-	return n
 }
 
 // turn returns how many messages at the start of ms are one turn of the wire.
@@ -100,22 +89,20 @@ func (t *turns) add(ms []model.Message) error {
 }
 
 func (t *turns) message(m *model.Message) error {
-	wire := m.Wire
-	if wire.Bytes == nil {
+	e := m.Encoded
+	if e.Before == nil {
 		var err error
-		if wire, err = t.model.EncodeMessage(m.Message, nil); err != nil {
+		if e, err = t.model.EncodeMessage(m.Message, nil); err != nil {
 			return err
 		}
 	}
-	if len(wire.Bytes) == 0 {
+	if len(e.Before) == 0 {
 		return nil
 	}
-	t.pieces = append(t.pieces, t.glue(side(m)))
-	if wire.Text == nil {
-		t.pieces = append(t.pieces, wire.Bytes)
-		return nil
+	t.pieces = append(t.pieces, t.glue(side(m)), e.Before)
+	if e.Text != nil {
+		t.pieces = append(t.pieces, e.Text, e.After)
 	}
-	t.pieces = append(t.pieces, wire.Bytes[:wire.At], wire.Text, wire.Bytes[wire.At:])
 	return nil
 }
 

@@ -231,7 +231,7 @@ func testEncoder(t *testing.T, f Factory) {
 			encode(t, enc, req)
 			wires := make([]string, len(req.Messages))
 			for i, m := range req.Messages {
-				wires[i] = string(m.Wire.Append(nil))
+				wires[i] = string(m.Encoded.Append(nil))
 			}
 			b.reply(req)
 			b.reply(req)
@@ -243,7 +243,7 @@ func testEncoder(t *testing.T, f Factory) {
 				}
 			}
 			for i, m := range req.Messages {
-				if wires[i] != string(m.Wire.Append(nil)) {
+				if wires[i] != string(m.Encoded.Append(nil)) {
 					t.Errorf("the bytes of message %d were changed", i)
 				}
 			}
@@ -259,10 +259,10 @@ func encode(t *testing.T, enc model.Encoder, req *model.Request) {
 	}
 	for i := range req.Messages {
 		m := &req.Messages[i]
-		if m.Wire, err = enc.EncodeMessage(m.Message, nil); err != nil {
+		if m.Encoded, err = enc.EncodeMessage(m.Message, nil); err != nil {
 			t.Fatal(err)
 		}
-		m.Wire.Bytes = slices.Clip(m.Wire.Bytes)
+		m.Encoded.Before = slices.Clip(m.Encoded.Before)
 		if m.Role == kernel.RoleTool {
 			encodeQuoted(t, enc, m)
 		}
@@ -275,11 +275,11 @@ func encodeQuoted(t *testing.T, enc model.Encoder, m *model.Message) {
 	t.Helper()
 	quoted := kernel.AppendString(nil, m.Blocks[0].Text)
 	got, err := enc.EncodeMessage(m.Message, slices.Clip(quoted))
-	if all := m.Wire.Append(nil); err != nil || !bytes.Equal(got.Append(nil), all) {
+	if all := m.Encoded.Append(nil); err != nil || !bytes.Equal(got.Append(nil), all) {
 		t.Errorf("with its text quoted before: %s, %v\nwithout: %s", got.Append(nil), err, all)
 	}
-	if got.Text != nil && !bytes.Equal(got.Text, quoted) {
-		t.Errorf("the text %s became %s", quoted, got.Text)
+	if fresh := kernel.AppendString(nil, m.Blocks[0].Text); !bytes.Equal(quoted, fresh) || got.Text != nil && !bytes.Equal(got.Text, fresh) {
+		t.Errorf("the text %s became %s, and is sent as %s", fresh, quoted, got.Text)
 	}
-	m.Wire = got
+	m.Encoded = got
 }

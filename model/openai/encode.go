@@ -39,17 +39,17 @@ func (m *Model) body(req *model.Request) (transport.Pieces, error) {
 
 // encoded returns messages that all have their bytes.
 func (m *Model) encoded(messages []model.Message) ([]model.Message, error) {
-	lacks := func(m model.Message) bool { return m.Wire.Bytes == nil }
+	lacks := func(m model.Message) bool { return m.Encoded.Before == nil }
 	if !slices.ContainsFunc(messages, lacks) {
 		return messages, nil
 	}
 	all := slices.Clone(messages)
 	for i := range all {
-		if all[i].Wire.Bytes != nil {
+		if all[i].Encoded.Before != nil {
 			continue
 		}
 		var err error
-		if all[i].Wire, err = m.EncodeMessage(all[i].Message, nil); err != nil {
+		if all[i].Encoded, err = m.EncodeMessage(all[i].Message, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -65,30 +65,30 @@ type body struct {
 	room     [48]byte // for the tail, with either field and its limit
 }
 
-// Next returns the head, then what is before each message and the message
-// itself, then the tail. Behind the place of the head each message has four.
-func (b *body) Next(place int) ([]byte, int) {
-	if place == 0 {
-		return b.head, 1
-	}
-	i, part := (place-1)/4, (place-1)%4
-	if i == len(b.messages) {
-		return b.tail, transport.End
-	}
-	w := &b.messages[i].Wire
+// Len counts the head, the tail, and four pieces a message.
+func (b *body) Len() int { return 4*len(b.messages) + 2 }
+
+// Piece returns the head, then what is before each message and the three pieces
+// of the message itself, then the tail.
+func (b *body) Piece(i int) []byte {
 	switch {
-	case part == 0 && i == 0 && bytes.HasSuffix(b.head, []byte{'['}): // no system message
-		return nil, place + 1
-	case part == 0:
-		return b.tail[1:2], place + 1 // a comma
-	case w.Text == nil:
-		return w.Bytes, place + 3
-	case part == 1:
-		return w.Bytes[:w.At], place + 1
-	case part == 2:
-		return w.Text, place + 1
+	case i == 0:
+		return b.head
+	case i == b.Len()-1:
+		return b.tail
+	case i == 1 && bytes.HasSuffix(b.head, []byte{'['}): // no system message
+		return nil
 	}
-	return w.Bytes[w.At:], place + 1
+	m := &b.messages[(i-1)/4].Encoded
+	switch i % 4 {
+	case 1:
+		return b.tail[1:2] // a comma
+	case 2:
+		return m.Before
+	case 3:
+		return m.Text
+	}
+	return m.After
 }
 
 // EncodeHead returns the request up to its first message, the instructions
@@ -140,29 +140,33 @@ func (m *Model) encodeHead(system string, tools []model.Tool) ([]byte, error) {
 
 // EncodeMessage returns one message of the wire. A message that the wire
 // cannot carry is INVALID_ARGUMENT.
-func (m *Model) EncodeMessage(msg *kernel.Message, quoted []byte) (model.Wire, error) {
-	return m.endpoint.Encoded(func(b []byte) (model.Wire, error) { return m.appendMessage(b, msg, quoted) })
+func (m *Model) EncodeMessage(msg *kernel.Message, quoted []byte) (model.Encoded, error) {
+	return m.endpoint.Encoded(quoted, func(b []byte) ([]byte, int, error) { return m.appendMessage(b, msg, quoted) })
 }
 
-func (m *Model) appendMessage(b []byte, msg *kernel.Message, quoted []byte) (w model.Wire, err error) {
+// appendMessage also returns where the text belongs that was quoted before; below
+// 0: nowhere.
+func (m *Model) appendMessage(b []byte, msg *kernel.Message, quoted []byte) (all []byte, at int, err error) {
+	at = -1
 	switch msg.Role {
 	case kernel.RoleUser:
 		b = append(b, `{"role":"user","content":`...)
-		w.Bytes = append(transport.AppendString(b, text(msg)), '}')
+		b = append(transport.AppendString(b, text(msg)), '}')
 	case kernel.RoleAssistant:
-		w.Bytes, err = m.appendAssistant(b, msg)
+		b, err = m.appendAssistant(b, msg)
 	case kernel.RoleTool:
 		if len(msg.Blocks) != 1 || msg.Blocks[0].Kind != kernel.BlockResult || msg.Blocks[0].CallID == "" {
-			return w, transport.BadMessage("a tool message is one result with the id of its call")
+			return nil, at, transport.BadMessage("a tool message is one result with the id of its call")
 		}
 		b = append(b, `{"role":"tool","tool_call_id":`...)
 		b = transport.AppendString(b, wireID(msg.Blocks[0].CallID))
-		w = transport.WithText(append(b, `,"content":`...), msg.Blocks[0].Text, quoted)
-		w.Bytes = append(w.Bytes, '}')
+		b = append(b, `,"content":`...)
+		b, at = transport.AppendUnquoted(b, msg.Blocks[0].Text, quoted)
+		b = append(b, '}')
 	default:
 		err = transport.BadMessage("a message has an unknown role")
 	}
-	return w, err
+	return b, at, err
 }
 
 // Report A35: content is null only together with calls.

@@ -97,7 +97,7 @@ func TestKeptBytesAreSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := sent(t, &model.Request{System: "sys", Messages: []model.Message{{Message: user("hi")}}})
-	kept := sent(t, &model.Request{Head: head, Messages: []model.Message{{Message: user("changed"), Wire: wire}}})
+	kept := sent(t, &model.Request{Head: head, Messages: []model.Message{{Message: user("changed"), Encoded: wire}}})
 	if fresh != kept {
 		t.Errorf("fresh %s\nkept  %s", fresh, kept)
 	}
@@ -135,8 +135,8 @@ func TestAssistantContent(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := m.EncodeMessage(tt.msg, nil)
-		if err != nil || string(got.Bytes) != tt.want {
-			t.Errorf("got  %s, %v\nwant %s", got.Bytes, err, tt.want)
+		if err != nil || string(got.Before) != tt.want {
+			t.Errorf("got  %s, %v\nwant %s", got.Before, err, tt.want)
 		}
 	}
 }
@@ -162,12 +162,12 @@ func TestReplayOfReasoning(t *testing.T) {
 	for _, tt := range tests {
 		m := newModel(t, "http://127.0.0.1:1", func(c *Config) { c.ReplayReasoning = tt.replay })
 		got, err := m.EncodeMessage(assistant(tt.block, call("c1", "f", "{}")), nil)
-		if err != nil || !json.Valid(got.Bytes) {
-			t.Fatalf("%s: %s, %v", tt.name, got.Bytes, err)
+		if err != nil || !json.Valid(got.Before) {
+			t.Fatalf("%s: %s, %v", tt.name, got.Before, err)
 		}
-		if strings.Contains(string(got.Bytes), `"content":null,"reasoning_content":"PRIVATE","tool_calls"`) != tt.want ||
-			strings.Contains(string(got.Bytes), "PRIVATE") != tt.want {
-			t.Errorf("%s: %s", tt.name, got.Bytes)
+		if strings.Contains(string(got.Before), `"content":null,"reasoning_content":"PRIVATE","tool_calls"`) != tt.want ||
+			strings.Contains(string(got.Before), "PRIVATE") != tt.want {
+			t.Errorf("%s: %s", tt.name, got.Before)
 		}
 	}
 }
@@ -256,11 +256,27 @@ func TestEncodedMessagesAreTheirOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	was := string(first.Bytes)
+	was := string(first.Before)
 	if _, err := m.EncodeMessage(user("another"), nil); err != nil {
 		t.Fatal(err)
 	}
-	if b := first.Bytes; string(b) != was || cap(b) != len(b) {
+	if b := first.Before; string(b) != was || cap(b) != len(b) {
 		t.Errorf("%s in %d bytes, was %s", b, cap(b), was)
+	}
+}
+
+// A text that was quoted before is referred to, and nothing stands behind it in
+// the same memory.
+func TestQuotedTextIsNotCopied(t *testing.T) {
+	m := newModel(t, "http://127.0.0.1:1")
+	quoted := []byte(`"as it was quoted"`)
+	e, err := m.EncodeMessage(result("c1", "as it was quoted"), quoted)
+	if err != nil || len(e.Text) != len(quoted) || &e.Text[0] != &quoted[0] {
+		t.Fatalf("%s|%s|%s, %v", e.Before, e.Text, e.After, err)
+	}
+	before, after := string(e.Before), string(e.After)
+	_ = append(e.Before, 0)
+	if string(e.Before) != before || string(e.After) != after || !json.Valid(e.Append(nil)) {
+		t.Errorf("%s|%s|%s", e.Before, e.Text, e.After)
 	}
 }

@@ -7,30 +7,21 @@ import (
 	"sync/atomic"
 )
 
-// Pieces are what a request is joined of, without a copy of them all. They never
-// change.
+// Pieces are what a request is joined of, without a copy of them all. Neither
+// the pieces nor their number may change.
 type Pieces interface {
-	// Next returns the piece at a place, and the place of the next one: the first
-	// one is at 0, and behind the last one is the place End.
-	Next(place int) (piece []byte, next int)
+	Len() int
+	Piece(i int) []byte // from 0 to Len-1
 }
-
-// End is the place behind the last of some Pieces.
-const End = -1
 
 // List is Pieces in a slice.
 type List [][]byte
 
-// Next returns a piece.
-func (l List) Next(place int) ([]byte, int) {
-	switch {
-	case len(l) == 0:
-		return nil, End
-	case place == len(l)-1:
-		return l[place], End
-	}
-	return l[place], place + 1
-}
+// Len returns the number of pieces.
+func (l List) Len() int { return len(l) }
+
+// Piece returns a piece.
+func (l List) Piece(i int) []byte { return l[i] }
 
 // onePiece is the largest body that is joined before it is sent. A body that
 // net/http knows to be in memory travels in one write with its header; above
@@ -47,7 +38,7 @@ type requestBody struct {
 	wrote atomic.Bool // the transport is through with it
 
 	pieces Pieces
-	next   int    // place of a piece
+	next   int    // piece
 	rest   []byte // of the piece before it
 
 	whole  []byte       // a body in one piece
@@ -73,20 +64,16 @@ func (b *requestBody) load(pieces Pieces) (io.ReadCloser, int64) {
 	b.begun.Store(false)
 	b.wrote.Store(false)
 	size := 0
-	for at := 0; at != End; {
-		var piece []byte
-		piece, at = pieces.Next(at)
-		size += len(piece)
+	for i := range pieces.Len() {
+		size += len(pieces.Piece(i))
 	}
 	if size > onePiece {
 		b.pieces, b.next, b.rest = pieces, 0, nil
 		return b, int64(size)
 	}
 	b.whole = b.whole[:0]
-	for at := 0; at != End; {
-		var piece []byte
-		piece, at = pieces.Next(at)
-		b.whole = append(b.whole, piece...)
+	for i := range pieces.Len() {
+		b.whole = append(b.whole, pieces.Piece(i)...)
 	}
 	b.reader.Reset(b.whole)
 	if b.joined == nil {
@@ -103,10 +90,11 @@ func (b *requestBody) Read(p []byte) (n int, err error) {
 	b.begun.Store(true)
 	for n < len(p) {
 		if len(b.rest) == 0 {
-			if b.next == End {
+			if b.next == b.pieces.Len() {
 				break
 			}
-			b.rest, b.next = b.pieces.Next(b.next)
+			b.rest = b.pieces.Piece(b.next)
+			b.next++
 		}
 		c := copy(p[n:], b.rest)
 		n += c

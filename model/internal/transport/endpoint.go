@@ -128,28 +128,22 @@ func (e *Endpoint) stream(x *Exchange, a Assembly) error {
 	return err
 }
 
-// Encoded returns what appendTo makes of b, in memory of just that size: messages
-// are kept for as long as their run goes on.
-func (e *Endpoint) Encoded(appendTo func(b []byte) (model.Wire, error)) (model.Wire, error) {
+// Encoded returns what appendTo appends, in memory of just that size: messages
+// are kept for as long as their run goes on. at is where quoted belongs in it;
+// below 0: nowhere.
+func (e *Endpoint) Encoded(quoted []byte, appendTo func(b []byte) (all []byte, at int, err error)) (model.Encoded, error) {
 	buffer := e.buffer()
-	w, err := appendTo((*buffer)[:0])
+	b, at, err := appendTo((*buffer)[:0])
 	if err != nil {
-		return model.Wire{}, err
+		return model.Encoded{}, err
 	}
-	b := w.Bytes
-	w.Bytes = make([]byte, len(b))
-	copy(w.Bytes, b)
+	out := make([]byte, len(b))
+	copy(out, b)
 	e.again(buffer, b)
-	return w, nil
-}
-
-// WithText is b and behind it the text s, which may have been quoted before: nil
-// is a text that was not. A long text that was is referred to.
-func WithText(b []byte, s string, quoted []byte) model.Wire {
-	if quoted == nil {
-		return model.Wire{Bytes: AppendString(b, s)}
+	if at < 0 {
+		return model.Encoded{Before: out}, nil
 	}
-	return model.Wire{Bytes: b, Text: quoted, At: len(b)}
+	return model.Encoded{Before: out[:at:at], Text: quoted, After: out[at:]}, nil
 }
 
 func (e *Endpoint) buffer() *[]byte {

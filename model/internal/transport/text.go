@@ -82,6 +82,15 @@ func AppendString(dst []byte, s string) []byte {
 	return kernel.AppendValid(dst, s)
 }
 
+// AppendUnquoted is AppendString of a text that may have been quoted before, which
+// is then not copied: at is where it belongs. nil: it was not, and at is below 0.
+func AppendUnquoted(b []byte, s string, quoted []byte) (all []byte, at int) {
+	if quoted == nil {
+		return AppendString(b, s), -1
+	}
+	return b, len(b)
+}
+
 // PairSurrogates returns JSON text with each escape of a lone surrogate
 // replaced by one of U+FFFD: strict endpoints refuse it. Every other byte
 // stays.
