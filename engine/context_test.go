@@ -410,7 +410,8 @@ func unique(t *testing.T, r *model.Request) {
 func store(t *testing.T, j journal.Journal, d *drive, n int) {
 	t.Helper()
 	at := time.Unix(int64(1000+n), 0).UTC()
-	head := journal.Summary(journal.Head{Run: d.x.Run, Session: "s", StartedAt: at}, &d.x.State, at)
+	head := journal.Head{Run: d.x.Run, Session: "s", StartedAt: at}
+	head.Reach(&d.x.State, at)
 	lease := journal.Lease{Owner: "test", Token: 1, Until: at.Add(time.Hour)}
 	if err := j.Append(context.Background(), journal.Entry{Head: head, Records: d.records, Lease: &lease, Now: at, Release: true, Heard: true, Place: n}); err != nil {
 		t.Fatal(err)

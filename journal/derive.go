@@ -62,18 +62,18 @@ func effectKey(run string, c *kernel.RunTool) string {
 	return "call " + run + "/" + c.Call.ID
 }
 
-// Summary is a run's head once it has come to a state, with a record of that
-// instant.
-func Summary(h Head, s *kernel.State, at time.Time) Head {
+// Reach makes h the head of its run once that has come to a state, with a record
+// of that instant.
+func (h *Head) Reach(s *kernel.State, at time.Time) {
 	h.State, h.WaitingFor, h.Approval, h.Due = Running, "", "", time.Time{}
 	h.Turns, h.UpdatedAt = s.Turn, at
 	if s.Outcome != nil {
 		h.State, h.Stop, h.Verified = Stopped, s.Outcome.Stop, s.Outcome.Verified
-		return h
+		return
 	}
 	w, waits := s.Waiting()
 	if !waits {
-		return h
+		return
 	}
 	h.State, h.WaitingFor = Waiting, string(w.For)
 	if w.For == kernel.WaitApproval {
@@ -82,7 +82,6 @@ func Summary(h Head, s *kernel.State, at time.Time) Head {
 	if w.Until != 0 {
 		h.Due = timeOf(w.Until)
 	}
-	return h
 }
 
 // digestParts is the SHA-256, in hex, of parts that each stand behind their

@@ -24,7 +24,9 @@ func TestSummaryOfARunThatIsObserved(t *testing.T) {
 			}
 			s = next
 		}
-		if h := journal.Summary(head, &s, time.Unix(0, int64(at)).UTC()); h.State != want || h.WaitingFor != waitingFor {
+		h := head
+		h.Reach(&s, time.Unix(0, int64(at)).UTC())
+		if h.State != want || h.WaitingFor != waitingFor {
 			t.Errorf("%s is %s, waiting for %q; want %s for %q", kernel.DescribeState(s), h.State, h.WaitingFor, want, waitingFor)
 		}
 	}

@@ -40,7 +40,8 @@ func (w *walk) rowFlaw(what FlawKind, id, detail string) {
 func unleased(h *Head) bool { return h.Lease.Token == 0 }
 
 func (p *replay) summaryDiffers(h *Head) string {
-	want := Summary(Head{Run: h.Run}, &p.state, p.at)
+	want := Head{Run: h.Run}
+	want.Reach(&p.state, p.at)
 	switch {
 	case unleased(h) && h.State != Stopped && want.State != Stopped:
 		return ""

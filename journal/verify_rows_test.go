@@ -239,7 +239,9 @@ func goOn(t *testing.T, j journal.Journal) {
 		t.Fatal(err)
 	}
 	at := time.Unix(0, int64(e.At)).UTC()
-	entry := journal.Entry{Head: journal.Summary(head, &s, at), Lease: &head.Lease, Now: at, Records: []journal.Record{
+	reached := head
+	reached.Reach(&s, at)
+	entry := journal.Entry{Head: reached, Lease: &head.Lease, Now: at, Records: []journal.Record{
 		{Seq: head.LastSeq + 1, At: at, Kind: e.Kind(), Payload: payload},
 	}}
 	for _, c := range commands {

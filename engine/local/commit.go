@@ -312,11 +312,12 @@ func (r *run) flush(ctx context.Context) error {
 	b.lease = r.lease
 	b.lease.Until = now.Add(r.eng.lease)
 	entry := journal.Entry{
-		Head: r.summary(), Records: b.records, Lease: &b.lease, Now: now,
+		Head: r.head, Records: b.records, Lease: &b.lease, Now: now,
 		Asked: b.asked, Closed: b.closed, Settled: b.settled, Claim: b.claim, Spent: b.spent, Applied: b.applied,
 		Seen:  b.seen,
 		Heard: !r.halting && !r.known.deaf,
 	}
+	entry.Head.Reach(&r.x.State, b.records[len(b.records)-1].At)
 	parks := r.mayPark(&entry.Head, now)
 	entry.Release = parks || entry.Head.State == journal.Stopped || r.leaves()
 	if b.records[0].Seq == 1 {
@@ -339,11 +340,6 @@ func (r *run) flush(ctx context.Context) error {
 // of whom is asked here, and its time to go on all the same has not come.
 func (r *run) mayPark(h *journal.Head, now time.Time) bool {
 	return h.State == journal.Waiting && !r.asking() && (h.Due.IsZero() || now.Before(h.Due))
-}
-
-// summary is the run's head as it stands.
-func (r *run) summary() journal.Head {
-	return journal.Summary(r.head, &r.x.State, r.batch.records[len(r.batch.records)-1].At)
 }
 
 // append appends to a journal that may be the embedding program's own.

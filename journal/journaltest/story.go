@@ -106,7 +106,7 @@ func (s *teller) take(e kernel.Event, content []byte) {
 	for _, c := range commands {
 		s.keep(c, content)
 	}
-	s.head = journal.Summary(s.head, &s.state, at)
+	s.head.Reach(&s.state, at)
 	s.entry.Head = s.head
 	s.entry.Records = []journal.Record{{Seq: s.seq, At: at, Kind: e.Kind(), Payload: payload, Content: content}}
 	s.entry.Lease, s.entry.Now = &journal.Lease{Owner: "teller", Token: 1, Until: at.Add(time.Minute)}, at

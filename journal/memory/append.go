@@ -15,13 +15,11 @@ func (j *Journal) Append(ctx context.Context, e journal.Entry) error {
 		return err
 	}
 	defer j.mu.Unlock()
-	p := &j.plan
-	defer p.clear()
-	p.j, p.entry, p.run = j, e, j.run(e.Head.Run)
-	if err := p.decide(); err != nil {
+	p := plan{j: j, run: j.run(e.Head.Run)}
+	if err := p.decide(&e); err != nil {
 		return err
 	}
-	p.commit()
+	p.commit(&e)
 	j.changes++
 	return nil
 }
@@ -36,11 +34,9 @@ func (j *Journal) run(id string) *run {
 }
 
 // plan is an entry on its way: decide finds out all that can stand against it
-// and writes nothing, commit writes and cannot fail. There is one at a time, in
-// memory that serves them all.
+// and writes nothing, commit writes and cannot fail.
 type plan struct {
 	j     *Journal
-	entry journal.Entry
 	run   *run // nil: new
 	lease journal.Lease
 
@@ -48,34 +44,43 @@ type plan struct {
 	effects   []*journal.Effect   // likewise
 }
 
-// clear lets go of what the plan refers to.
-func (p *plan) clear() { *p = plan{} }
-
-func (p *plan) decide() error {
+func (p *plan) decide(e *journal.Entry) error {
 	var stored *journal.Head
 	if p.run != nil {
 		stored = &p.run.head
 	}
 	var err error
-	if p.lease, err = journal.Follow(stored, &p.entry); err != nil {
+	if p.lease, err = journal.Follow(stored, e); err != nil {
 		return err
 	}
 	if p.run == nil {
-		if err := p.j.checkSession(&p.entry); err != nil {
+		if err := p.j.checkSession(e); err != nil {
 			return err
 		}
 	}
-	return p.facts()
+	return p.facts(e)
 }
 
-// facts decides on what the entry says beside its records, step by step.
-func (p *plan) facts() error {
-	for _, decided := range [...]func(*plan) error{(*plan).ask, (*plan).end, (*plan).settle, (*plan).claim, (*plan).spend, (*plan).apply} {
-		if err := decided(p); err != nil {
-			return err
-		}
+// facts decides on what the entry says beside its records, step by step: the
+// first one that something stands against is the last one.
+func (p *plan) facts(e *journal.Entry) error {
+	err := p.ask(e)
+	if err == nil {
+		err = p.end(e)
 	}
-	return nil
+	if err == nil {
+		err = p.settle(e)
+	}
+	if err == nil {
+		err = p.claim(e)
+	}
+	if err == nil {
+		err = p.spend(e)
+	}
+	if err == nil {
+		err = p.apply(e)
+	}
+	return err
 }
 
 // checkSession refuses a new run of a session whose last one has not stopped,
@@ -95,30 +100,30 @@ func (j *Journal) checkSession(e *journal.Entry) error {
 	return journal.Overtaken(h, e.Place, last.place)
 }
 
-func (p *plan) commit() {
+func (p *plan) commit(e *journal.Entry) {
 	r := p.run
 	if r == nil {
-		r = p.j.begin(&p.entry.Head)
+		r = p.j.begin(&e.Head)
 	}
-	r.write(p.entry.Records)
-	p.j.seal(r, &p.entry)
+	r.write(e.Records)
+	p.j.seal(r, e)
 	for _, a := range p.approvals {
 		p.j.approvals[a.ID] = a
 	}
-	for _, e := range p.effects {
-		p.j.ledger.put(e)
+	for _, effect := range p.effects {
+		p.j.ledger.put(effect)
 	}
-	if p.run == nil && p.entry.Place > 0 {
-		p.j.sendLeft(r, &p.entry)
+	if p.run == nil && e.Place > 0 {
+		p.j.sendLeft(r, e)
 	}
-	p.j.markSeen(&p.entry)
-	pending := r.head.Pending - r.take(p.entry.Applied)
+	p.j.markSeen(e)
+	pending := r.head.Pending - r.take(e.Applied)
 
-	h := p.entry.Head
+	r.head = e.Head
+	h := &r.head
 	h.StartedAt, h.UpdatedAt, h.Due = instant(h.StartedAt), instant(h.UpdatedAt), instant(h.Due)
 	h.LastSeq = int64(len(r.records))
 	h.Lease, h.Pending = p.lease, pending
-	r.head = h
 	if h.State == journal.Stopped {
 		delete(p.j.open, h.Run)
 	}

@@ -19,9 +19,9 @@ func (p *plan) approval(id string) *journal.Approval {
 	return p.j.approvals[id]
 }
 
-func (p *plan) ask() error {
-	for i := range p.entry.Asked {
-		asked := p.entry.Asked[i]
+func (p *plan) ask(e *journal.Entry) error {
+	for i := range e.Asked {
+		asked := e.Asked[i]
 		fresh, err := journal.Ask(p.approval(asked.ID), &asked)
 		if err != nil {
 			return err
@@ -35,10 +35,10 @@ func (p *plan) ask() error {
 	return nil
 }
 
-func (p *plan) end() error {
-	for i := range p.entry.Closed {
-		c := &p.entry.Closed[i]
-		closed, err := journal.End(p.approval(c.Approval), p.entry.Head.Run, c)
+func (p *plan) end(e *journal.Entry) error {
+	for i := range e.Closed {
+		c := &e.Closed[i]
+		closed, err := journal.End(p.approval(c.Approval), e.Head.Run, c)
 		if err != nil {
 			return err
 		}
@@ -47,12 +47,12 @@ func (p *plan) end() error {
 	return nil
 }
 
-func (p *plan) spend() error {
-	id := p.entry.Spent
+func (p *plan) spend(e *journal.Entry) error {
+	id := e.Spent
 	if id == "" {
 		return nil
 	}
-	spent, err := journal.Spend(p.approval(id), p.entry.Head.Run, id, p.entry.Claim)
+	spent, err := journal.Spend(p.approval(id), e.Head.Run, id, e.Claim)
 	if err != nil {
 		return err
 	}

@@ -19,10 +19,10 @@ func (p *plan) effect(id string) *journal.Effect {
 	return p.j.ledger.rows[id]
 }
 
-func (p *plan) settle() error {
-	for i := range p.entry.Settled {
-		s := &p.entry.Settled[i]
-		settled, err := journal.Settle(p.effect(s.Effect), p.entry.Head.Run, s)
+func (p *plan) settle(e *journal.Entry) error {
+	for i := range e.Settled {
+		s := &e.Settled[i]
+		settled, err := journal.Settle(p.effect(s.Effect), e.Head.Run, s)
 		if err != nil {
 			return err
 		}
@@ -31,30 +31,30 @@ func (p *plan) settle() error {
 	return nil
 }
 
-func (p *plan) claim() error {
-	c := p.entry.Claim
+func (p *plan) claim(e *journal.Entry) error {
+	c := e.Claim
 	if c == nil {
 		return nil
 	}
 	own := p.effect(c.ID) // its id stands for its key
-	if refusal := journal.Rule(c, p.entry.Head.Run, own, p.others(c)); refusal != nil {
+	if refusal := journal.Rule(c, e.Head.Run, own, p.others(e, c)); refusal != nil {
 		refusal.Effect = ours(&refusal.Effect)
 		return refusal
 	}
-	claimed := c.Claimed(&p.entry.Head, own)
+	claimed := c.Claimed(&e.Head, own)
 	p.effects = append(p.effects, &claimed)
 	return nil
 }
 
 // others returns what may stand against a claim, as it stands within the entry.
-func (p *plan) others(c *journal.Claim) []journal.Effect {
+func (p *plan) others(e *journal.Entry, c *journal.Claim) []journal.Effect {
 	var others []journal.Effect
 	add := func(stored *journal.Effect) {
 		if e := p.effect(stored.ID); e.ID != c.ID {
 			others = append(others, *e)
 		}
 	}
-	p.j.ledger.against(p.entry.Head.Tenant, c, add)
+	p.j.ledger.against(e.Head.Tenant, c, add)
 	for _, e := range p.effects { // what the entry has just settled
 		if e.ID != c.ID && e.Tool == c.Tool && p.effect(e.ID) == e {
 			others = append(others, *e)

@@ -29,7 +29,6 @@ type Journal struct {
 	approvals map[string]*journal.Approval // by id; replaced, never changed
 	ledger    ledger
 	notices   map[session][]journal.Notice // by number
-	plan      plan                         // of the entry that is being appended
 
 	hashing sync.Mutex     // guards what is computed of the chains: see chain.go
 	seals   []journal.Seal // as many of the chain over all runs as were asked for

@@ -24,11 +24,11 @@ func (r *run) note(s journal.Signal) bool {
 }
 
 // apply decides whether the signals that the entry takes up wait for its run.
-func (p *plan) apply() error {
-	for i, n := range p.entry.Applied {
+func (p *plan) apply(e *journal.Entry) error {
+	for i, n := range e.Applied {
 		waits := p.run != nil && n >= 1 && n <= int64(len(p.run.signals)) && p.run.signals[n-1].Applied == 0
-		if !waits || slices.Contains(p.entry.Applied[:i], n) {
-			return journal.Untaken(p.entry.Head.Run, n)
+		if !waits || slices.Contains(e.Applied[:i], n) {
+			return journal.Untaken(e.Head.Run, n)
 		}
 	}
 	return nil
