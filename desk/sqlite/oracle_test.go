@@ -149,7 +149,8 @@ func (o *oracle) byVector(ctx context.Context, visible []int, query string) ([]h
 	var hits []hit
 	for i, n := range visible {
 		a, b := vectors[0], vectors[i+1]
-		if lengths := math.Sqrt(dot(a, a) * dot(b, b)); lengths > 0 {
+		// What single precision cannot tell from nothing is nothing.
+		if lengths := math.Sqrt(dot(a, a) * dot(b, b)); lengths > 0 && dot(a, b) > 1e-6*lengths {
 			hits = append(hits, hit{n, dot(a, b) / lengths})
 		}
 	}

@@ -207,6 +207,10 @@ func (tx *tx) lacking(s *search, have []ranking.Scored, seen ranking.Collection,
 	return lacks, nil
 }
 
+// rounding is more than what single precision makes of a cosine: below it, two
+// vectors have nothing in common.
+const rounding = 1e-6
+
 // cosine is that of the angle between two vectors of length 1.
 func cosine(query []float32, stored []byte) (float64, error) {
 	if len(stored) != 4*len(query) {
@@ -215,6 +219,9 @@ func cosine(query []float32, stored []byte) (float64, error) {
 	sum := 0.0
 	for i, x := range query {
 		sum += float64(x) * float64(math.Float32frombits(binary.LittleEndian.Uint32(stored[4*i:])))
+	}
+	if math.Abs(sum) < rounding {
+		return 0, nil
 	}
 	return sum, nil
 }

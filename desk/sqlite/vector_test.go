@@ -277,3 +277,21 @@ func TestEmbedderSeesTheBeginning(t *testing.T) {
 		t.Errorf("the embedder saw %d texts, the first of %d bytes: %.40q", len(saw), len(saw[0]), saw[0])
 	}
 }
+
+// Two texts without anything in common are not alike, although single precision
+// makes a little of their vectors: of these it makes 7.8e-10.
+func TestRoundingIsNoLikeness(t *testing.T) {
+	f := open(t).with(t, hashed.Embedder{})
+	from := f.Now().Add(-time.Hour)
+	policies := []desk.Policy{
+		{ID: "报销-3", Version: "1", Title: "报", Body: "差销报p1-差报销旅-销%差销", ValidFrom: from, Everybody: true},
+		{ID: "P2", Version: "3", Title: "差旅报销", Body: "_差旅报%-销%报", ValidFrom: from, Everybody: true},
+	}
+	who := desk.Identity{Tenant: "north", User: "carol"}
+	if _, err := f.PutPolicies(t.Context(), []string{who.Tenant, who.Tenant}, policies); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.ranks(t, who, desk.Vector, `taxi"报TAXI`, 10); !slices.Equal(got, []string{"P2"}) {
+		t.Errorf("found %q", got)
+	}
+}
