@@ -11,6 +11,7 @@ import (
 // deskHint says what can be done about a stop, as holdfast run does: limits are named
 // by the flags of the desk, which has none for how often a request is sent anew.
 func (a *app) deskHint(flags *deskFlags, r *engine.Run, c clues) string {
+	c.denied = 0 // by rules of its own, which no command explains
 	en := strings.NewReplacer(
 		"limits.turns", "--max-steps", "limits.calls", "--max-tool-calls", "limits.deadline", "--deadline",
 		"limits.request_timeout", "--timeout", ", or raise "+retryLimits, "", "raise "+retryLimits+" if the task needs more", "ask for less at once",

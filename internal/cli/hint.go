@@ -76,7 +76,7 @@ func hintAfter(o *kernel.Outcome, profile kernel.Profile, c clues, again string)
 	case c.inTheWay != "":
 		return hintInTheWay(c.inTheWay, again)
 	case c.denied > 0 && !c.began:
-		return fmt.Sprintf("no tool ran, since every call was refused (%d): the timeline says by what, and `holdfast policy explain TOOL ARGS` what the rules answer to a call", c.denied)
+		return fmt.Sprintf("no tool ran, and calls were refused (%d): the timeline says by what, and `holdfast policy explain TOOL ARGS` what the rules answer to a call", c.denied)
 	}
 	return ""
 }

@@ -106,9 +106,10 @@ func TestHintInTheWay(t *testing.T) {
 	}
 }
 
-// A run whose every call was refused may well have answered: it is said that
-// nothing ran, and not where something did.
-func TestHintWhereEveryCallWasRefused(t *testing.T) {
+// A run whose calls were refused may well have answered: it is said that nothing
+// ran, and not where something did. The desk has rules of its own, which no
+// command explains.
+func TestHintWhereNothingRan(t *testing.T) {
 	var c clues
 	for _, e := range []kernel.Event{kernel.RunStarted{}, kernel.CallDecided{Answer: kernel.Deny}, kernel.CallDecided{Answer: kernel.Allow}, kernel.CallDecided{Answer: kernel.Deny}} {
 		c.note(e, engine.Content{})
@@ -116,8 +117,12 @@ func TestHintWhereEveryCallWasRefused(t *testing.T) {
 	hint := func() string {
 		return hintAfter(&kernel.Outcome{Stop: kernel.StopAnswered}, kernel.Strict, c, "")
 	}
-	if got := hint(); !strings.HasPrefix(got, "no tool ran, since every call was refused (2): ") {
+	if got := hint(); !strings.HasPrefix(got, "no tool ran, and calls were refused (2): ") {
 		t.Errorf("%q", got)
+	}
+	a := &app{env: func(string) string { return "" }}
+	if got := a.deskHint(&deskFlags{lang: "en"}, stopped(kernel.Outcome{Stop: kernel.StopAnswered}), c); got != "" {
+		t.Errorf("at the desk: %q", got)
 	}
 	c.note(kernel.CallStarted{}, engine.Content{})
 	if got := hint(); got != "" {

@@ -62,7 +62,8 @@ func (p *plan) decide(e *journal.Entry) error {
 }
 
 // facts decides on what the entry says beside its records, step by step: the
-// first one that something stands against is the last one.
+// first one that something stands against is the last one. A list of the steps
+// would put each plan, and its entry, into memory of their own.
 func (p *plan) facts(e *journal.Entry) error {
 	err := p.ask(e)
 	if err == nil {

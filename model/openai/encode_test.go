@@ -264,19 +264,3 @@ func TestEncodedMessagesAreTheirOwn(t *testing.T) {
 		t.Errorf("%s in %d bytes, was %s", b, cap(b), was)
 	}
 }
-
-// A text that was quoted before is referred to, and nothing stands behind it in
-// the same memory.
-func TestQuotedTextIsNotCopied(t *testing.T) {
-	m := newModel(t, "http://127.0.0.1:1")
-	quoted := []byte(`"as it was quoted"`)
-	e, err := m.EncodeMessage(result("c1", "as it was quoted"), quoted)
-	if err != nil || len(e.Text) != len(quoted) || &e.Text[0] != &quoted[0] {
-		t.Fatalf("%s|%s|%s, %v", e.Before, e.Text, e.After, err)
-	}
-	before, after := string(e.Before), string(e.After)
-	_ = append(e.Before, 0)
-	if string(e.Before) != before || string(e.After) != after || !json.Valid(e.Append(nil)) {
-		t.Errorf("%s|%s|%s", e.Before, e.Text, e.After)
-	}
-}

@@ -64,8 +64,9 @@ type Config struct {
 	// PolicyPlaces are the files and lines of the rules, for people. It is not kept
 	// with a run.
 	PolicyPlaces []string
-	// Places are the files and lines of programs, hooks and the context by their keys, such as
-	// programs.main and hooks.before[0], for people. They are not kept either.
+	// Places are the files and lines of programs, hooks and the context by their
+	// keys, such as programs.main and hooks.before[0], for people. They are not kept
+	// either.
 	Places map[string]string
 	// PolicyDir is the folder that more rules are in, absolute, whether or not it is
 	// there; empty: there is none. A run is kept with the rules themselves, and with
